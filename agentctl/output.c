@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The agent-supervisor authors */
+/* Messages, tables and JSON for the person or the script. */
+
+#include "agentctl/output.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "supervisord/base/buf.h"
+#include "supervisord/base/clock.h"
+#include "supervisord/base/display.h"
+#include "supervisord/base/json.h"
+
+#define TEXT_MAX (16 * 1024 * 1024)
+#define COLUMNS_MAX 16
+
+struct out_table {
+	size_t n_columns;
+	size_t n_cells, n_alloc;
+	char **cells;
+};
+
+void out_of_memory(void)
+{
+	fputs("agentctl: out of memory\n", stderr);
+	exit(EXIT_SUPERVISOR);
+}
+
+static char *format_text(const char *format, va_list ap)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, format, ap) < 0)
+		out_of_memory();
+	return text;
+}
+
+void out_error(const char *format, ...)
+{
+	_cleanup_(freep) char *text = NULL, *safe = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	text = format_text(format, ap);
+	va_end(ap);
+	safe = out_safe(text);
+	fflush(stdout);
+	fprintf(stderr, "agentctl: %s\n", safe);
+}
+
+int out_usage(const struct verb *verb, const char *format, ...)
+{
+	_cleanup_(freep) char *text = NULL, *safe = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	text = format_text(format, ap);
+	va_end(ap);
+	safe = out_safe(text);
+	fprintf(stderr, "agentctl %s: %s\nTry \"agentctl %s --help\".\n", verb->name, safe, verb->name);
+	return verb->usage_status;
+}
+
+int out_options(const struct verb *verb, const struct options *options, int result)
+{
+	if (result == OPTIONS_HELP) {
+		fputs(verb->help, stdout);
+		return EXIT_OK;
+	}
+	return out_usage(verb, "%s", options->error);
+}
+
+char *out_safe(const char *text)
+{
+	struct buf buf;
+	char *safe;
+
+	if (!text)
+		text = "-";
+	/* display_escape doubles a backslash; what is already escaped has some. So the pieces
+	 * between them are escaped, and they stay. */
+	buf_init(&buf, TEXT_MAX);
+	while (*text) {
+		size_t n = strcspn(text, "\\\n");
+
+		if (n > 0) {
+			_cleanup_(freep) char *piece = display_escape(text, n, NULL);
+
+			if (!piece)
+				out_of_memory();
+			buf_puts(&buf, piece);
+		} else {
+			buf_puts(&buf, *text == '\n' ? "\\n" : "\\");
+			n = 1;
+		}
+		text += n;
+	}
+	buf_puts(&buf, "");
+	if (buf.error)
+		out_of_memory();
+	safe = buf.size ? buf_take(&buf) : strdup("");
+	buf_deinit(&buf);
+	if (!safe)
+		out_of_memory();
+	return safe;
+}
+
+char *out_member(const json_t *object, const char *key)
+{
+	return out_safe(json_string_value(json_object_get(object, key)));
+}
+
+void out_json(const json_t *json)
+{
+	_cleanup_(freep) char *text = json_write(json);
+
+	if (!text)
+		out_of_memory();
+	puts(text);
+}
+
+bool out_colours(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+struct out_table *out_table_new(size_t n_columns)
+{
+	struct out_table *table = calloc(1, sizeof(*table));
+
+	if (!table || n_columns == 0 || n_columns > COLUMNS_MAX)
+		out_of_memory();
+	table->n_columns = n_columns;
+	return table;
+}
+
+void out_table_free(struct out_table *table)
+{
+	for (size_t i = 0; i < table->n_cells; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	free(table);
+}
+
+void out_table_add(struct out_table *table, const char *cell)
+{
+	if (table->n_cells == table->n_alloc) {
+		size_t n = table->n_alloc ? table->n_alloc * 2 : 64;
+		char **cells = reallocarray(table->cells, n, sizeof(char *));
+
+		if (!cells)
+			out_of_memory();
+		table->cells = cells;
+		table->n_alloc = n;
+	}
+	table->cells[table->n_cells++] = out_safe(cell);
+}
+
+/* Columns on the screen; bytes where the text is not valid in this locale. */
+static size_t text_width(const char *text)
+{
+	size_t n = mbstowcs(NULL, text, 0);
+	_cleanup_(freep) wchar_t *wide = NULL;
+	int width;
+
+	if (n == (size_t)-1)
+		return strlen(text);
+	wide = calloc(n + 1, sizeof(*wide));
+	if (!wide)
+		out_of_memory();
+	mbstowcs(wide, text, n + 1);
+	width = wcswidth(wide, n);
+	return width < 0 ? n : (size_t)width;
+}
+
+void out_table_print(const struct out_table *table, FILE *out)
+{
+	size_t widths[COLUMNS_MAX] = {0};
+	bool bold = out_colours(out);
+
+	for (size_t i = 0; i < table->n_cells; i++) {
+		size_t width = text_width(table->cells[i]);
+
+		if (width > widths[i % table->n_columns])
+			widths[i % table->n_columns] = width;
+	}
+	for (size_t i = 0; i < table->n_cells; i++) {
+		size_t column = i % table->n_columns;
+		bool last = column == table->n_columns - 1;
+
+		if (i == 0 && bold)
+			fputs("\033[1m", out);
+		fputs(table->cells[i], out);
+		if (!last)
+			fprintf(out, "%*s", (int)(widths[column] - text_width(table->cells[i]) + 2), "");
+		if (i == table->n_columns - 1 && bold)
+			fputs("\033[0m", out);
+		if (last)
+			fputc('\n', out);
+	}
+}
+
+void out_time_left(uint64_t deadline_usec, char *out, size_t size)
+{
+	uint64_t now = clock_boottime_usec();
+	uint64_t left = deadline_usec > now ? (deadline_usec - now) / USEC_PER_SEC : 0;
+
+	if (deadline_usec == 0)
+		snprintf(out, size, "-");
+	else
+		snprintf(out, size, "%llu:%02llu", (unsigned long long)(left / 60),
+			(unsigned long long)(left % 60));
+}
