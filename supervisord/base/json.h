@@ -13,7 +13,7 @@
 
 #include "supervisord/base/cleanup.h"
 
-DEFINE_CLEANUP(json_t *, json_decref);
+/* _cleanup_(json_decrefp) comes with jansson. */
 
 /* Parses SIZE bytes. 0; -EBADMSG (not the strict JSON above); -EMSGSIZE (above MAX). New reference. */
 int json_parse_strict(const char *text, size_t size, size_t max, json_t **jsonp) _must_use_;
@@ -43,8 +43,18 @@ int json_reader_finish(struct json_reader *reader) _must_use_;
  * bytes where the two differ. 0 or -ENOMEM. */
 int json_set_bytes(json_t *object, const char *key, const char *data, size_t size) _must_use_;
 /* The reverse: raw bytes and a NUL, owned by the caller. *DATAP is NULL where the member is absent and
- * not required. Errors stick in the reader. */
+ * not required. With a NULL SIZEP, bytes with a NUL among them are an error. Errors stick in the reader. */
 void json_read_bytes(struct json_reader *reader, const char *key, bool required, char **datap,
 	size_t *sizep);
+
+/* The same for an array of strings without NUL (argv, an environment): KEY is an array of texts, and
+ * KEY_b64 one of all raw strings where any differs. 0 or -ENOMEM. */
+int json_set_bytes_array(json_t *object, const char *key, char *const *items, size_t n) _must_use_;
+/* The reverse; the array has a NULL behind its *NP elements and is freed with json_bytes_array_free. An
+ * absent member that is not required is an empty array. More than MAX elements is an error. Errors
+ * stick in the reader; *ITEMSP is NULL then. */
+void json_read_bytes_array(struct json_reader *reader, const char *key, bool required, size_t max,
+	char ***itemsp, size_t *np);
+void json_bytes_array_free(char **items, size_t n);
 
 #endif

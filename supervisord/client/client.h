@@ -13,7 +13,7 @@ struct client;
 
 /* What went wrong on the daemon's side, for people. */
 struct client_error {
-	char name[96];    /* BUS_ERROR_* or another D-Bus error name; "" = none */
+	char name[96];     /* BUS_ERROR_* or another D-Bus error name; "" = none */
 	char message[512]; /* escaped */
 };
 
@@ -27,8 +27,9 @@ DEFINE_CLEANUP(struct client *, client_close);
  * exit, and connects. A daemon that is already there is used. 0 or -errno. */
 int client_connect_or_start(const char *path, struct client **clientp) _must_use_;
 
-/* Calls METHOD of INTERFACE with PARAMETER (borrowed; NULL = no argument) and waits. *RESULTP is a new
- * reference. 0; -EREMOTEIO when the daemon refused (see *ERROR); -ECONNRESET when it is gone. */
+/* Calls METHOD of INTERFACE with PARAMETER (borrowed; NULL = no argument) and waits. *RESULTP is a
+ * new reference. 0; -EREMOTEIO when the daemon refused (see *ERROR); -ECONNRESET when it is gone.
+ */
 int client_call(struct client *client, const char *interface, const char *method, json_t *parameter,
 	json_t **resultp, struct client_error *error) _must_use_;
 
