@@ -47,8 +47,14 @@ struct session_spec {
 	char *preload;         /* path of the accelerator library, or NULL */
 };
 
+/* *FDP is a sealed, close-on-exec memfd, owned by the caller. 0, -ENOMEM (also for a number beyond
+ * 63 bits), -E2BIG, -errno. */
 int spec_to_memfd(const struct session_spec *spec, int *fdp) _must_use_;
+/* FD is borrowed. 0; -EPERM (no memfd, or one that could still change); -EBADMSG; -EFBIG; -ENOMEM;
+ * -errno. */
 int spec_from_fd(int fd, struct session_spec **specp) _must_use_;
+/* The same from a parsed message (borrowed). 0, -EBADMSG, -ENOMEM. */
+int spec_from_json(json_t *json, struct session_spec **specp) _must_use_;
 void spec_free(struct session_spec *spec);
 DEFINE_CLEANUP(struct session_spec *, spec_free);
 
