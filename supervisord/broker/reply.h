@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_BROKER_REPLY_H
 #define SUPERVISORD_BROKER_REPLY_H
 
-/* The answers. Every handler ends in one of these; a second answer to the same notification is a programming
- * error and is ignored with a log line. A requester that is gone is not an error. */
+/* The answers. Every handler ends in one of these; a second answer to the same notification is a
+ * programming error and is ignored with a log line. A requester that is gone is not an error. */
 
 #include "supervisord/broker/notification.h"
 
@@ -12,16 +12,18 @@
 void reply_errno(struct notification *n, int error);
 /* The call returns VALUE (not negative). */
 void reply_value(struct notification *n, int64_t value);
-/* The call returns a new descriptor for FD (borrowed), with close-on-exec as given. The call fails with
- * EMFILE and the like when the descriptor cannot be handed over. */
+/* The call returns a new descriptor for FD (borrowed), with close-on-exec as given. The call fails
+ * with EMFILE and the like when the descriptor cannot be handed over. */
 void reply_fd(struct notification *n, int fd, bool cloexec);
 
 /* Why a call may go on in the kernel although its arguments can change by then. */
 enum continue_reason {
-	CONTINUE_FLOOR,       /* whatever it does, Landlock and the mounts allow only what the policy allows */
+	CONTINUE_FLOOR, /* whatever it does, Landlock and the mounts allow only what the policy
+			   allows */
 	CONTINUE_EXEC_VERIFIED, /* the exec event is awaited and compared by this thread */
 };
-/* The only place that sends SECCOMP_USER_NOTIF_FLAG_CONTINUE. 0, or -ENOENT when the requester is gone. */
+/* The only place that sends SECCOMP_USER_NOTIF_FLAG_CONTINUE. 0, or -ENOENT when the requester is
+ * gone. */
 int reply_continue(struct notification *n, enum continue_reason reason);
 
 #endif
