@@ -13,11 +13,25 @@
 #include "supervisord/base/log.h"
 
 static const struct verb *const verbs[] = {
-	&verb_run, &verb_ps, &verb_stop,                                         /* sessions */
-	&verb_pending, &verb_approve, &verb_tui, &verb_allow, &verb_deny,        /* answers */
-	&verb_why, &verb_policy_check, &verb_policy_explain, &verb_plan,         /* policy */
-	&verb_log_show, &verb_log_tail, &verb_log_verify,                        /* records */
-	&verb_daemon_start, &verb_daemon_stop, &verb_daemon_status, &verb_doctor, /* the program */
+	&verb_run,
+	&verb_ps,
+	&verb_stop, /* sessions */
+	&verb_pending,
+	&verb_approve,
+	&verb_tui,
+	&verb_allow,
+	&verb_deny, /* answers */
+	&verb_why,
+	&verb_policy_check,
+	&verb_policy_explain,
+	&verb_plan, /* policy */
+	&verb_log_show,
+	&verb_log_tail,
+	&verb_log_verify, /* records */
+	&verb_daemon_start,
+	&verb_daemon_stop,
+	&verb_daemon_status,
+	&verb_doctor, /* the program */
 	&verb_version,
 };
 
@@ -76,8 +90,8 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 	struct options options;
 	int status;
 
-	if (options_init(&options, verb->options, verb->n_options, argc, argv, verb->stop_at_operand) <
-		0)
+	if (options_init(&options, verb->options, verb->n_options, argc, argv,
+		    verb->stop_at_operand) < 0)
 		out_of_memory();
 	status = verb->main(verb, &options);
 	options_deinit(&options);

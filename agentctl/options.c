@@ -43,8 +43,8 @@ static int take_value(struct options *options, int id, const char *attached, con
 	if (options->next >= options->argc) {
 		const char *name = options->defs[id].name;
 
-		snprintf(options->error, sizeof(options->error), "option --%s needs a value (%s)", name,
-			options->defs[id].argument);
+		snprintf(options->error, sizeof(options->error), "option --%s needs a value (%s)",
+			name, options->defs[id].argument);
 		return OPTIONS_ERROR;
 	}
 	*valuep = options->argv[options->next++];
@@ -64,7 +64,8 @@ static int next_long(struct options *options, const char *word, const char **val
 		if (def->argument)
 			return take_value(options, (int)i, equals ? equals + 1 : NULL, valuep);
 		if (equals)
-			return fail(options, "no value is allowed for option --", word, (int)length);
+			return fail(
+				options, "no value is allowed for option --", word, (int)length);
 		return (int)i;
 	}
 	if (length == 4 && !equals && strncmp(word, "help", 4) == 0)

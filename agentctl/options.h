@@ -3,8 +3,8 @@
 #ifndef AGENTCTL_OPTIONS_H
 #define AGENTCTL_OPTIONS_H
 
-/* Command lines: "--name VALUE", "--name=VALUE", "-n VALUE", flags, operands, "--". An option is never
- * abbreviated, so that a new one cannot change what an old script means. */
+/* Command lines: "--name VALUE", "--name=VALUE", "-n VALUE", flags, operands, "--". An option is
+ * never abbreviated, so that a new one cannot change what an old script means. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,6 @@
 #include <wchar.h>
 
 #include "supervisord/base/buf.h"
-#include "supervisord/base/clock.h"
 #include "supervisord/base/display.h"
 #include "supervisord/base/json.h"
 
@@ -59,7 +58,8 @@ int out_usage(const struct verb *verb, const char *format, ...)
 	text = format_text(format, ap);
 	va_end(ap);
 	safe = out_safe(text);
-	fprintf(stderr, "agentctl %s: %s\nTry \"agentctl %s --help\".\n", verb->name, safe, verb->name);
+	fprintf(stderr, "agentctl %s: %s\nTry \"agentctl %s --help\".\n", verb->name, safe,
+		verb->name);
 	return verb->usage_status;
 }
 
@@ -196,7 +196,8 @@ void out_table_print(const struct out_table *table, FILE *out)
 			fputs("\033[1m", out);
 		fputs(table->cells[i], out);
 		if (!last)
-			fprintf(out, "%*s", (int)(widths[column] - text_width(table->cells[i]) + 2), "");
+			fprintf(out, "%*s", (int)(widths[column] - text_width(table->cells[i]) + 2),
+				"");
 		if (i == table->n_columns - 1 && bold)
 			fputs("\033[0m", out);
 		if (last)
@@ -204,14 +205,9 @@ void out_table_print(const struct out_table *table, FILE *out)
 	}
 }
 
-void out_time_left(uint64_t deadline_usec, char *out, size_t size)
+void out_time_left(const json_t *request, char *out, size_t size)
 {
-	uint64_t now = clock_boottime_usec();
-	uint64_t left = deadline_usec > now ? (deadline_usec - now) / USEC_PER_SEC : 0;
+	json_int_t left = json_integer_value(json_object_get(request, "remaining_ms")) / 1000;
 
-	if (deadline_usec == 0)
-		snprintf(out, size, "-");
-	else
-		snprintf(out, size, "%llu:%02llu", (unsigned long long)(left / 60),
-			(unsigned long long)(left % 60));
+	snprintf(out, size, "%lld:%02lld", (long long)(left / 60), (long long)(left % 60));
 }

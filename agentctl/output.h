@@ -26,8 +26,8 @@ int out_usage(const struct verb *verb, const char *format, ...) _printf_(2, 3);
  * the error; returns the exit status. */
 int out_options(const struct verb *verb, const struct options *options, int result);
 
-/* Text that is already escaped stays; what is not is escaped. Owned by the caller, never NULL; a NULL
- * TEXT is "-". */
+/* Text that is already escaped stays; what is not is escaped. Owned by the caller, never NULL; a
+ * NULL TEXT is "-". */
 char *out_safe(const char *text);
 /* The same from a member of a JSON object; "-" when it is no string. */
 char *out_member(const json_t *object, const char *key);
@@ -48,7 +48,7 @@ void out_table_add(struct out_table *table, const char *cell);
 /* The first row is a heading. */
 void out_table_print(const struct out_table *table, FILE *out);
 
-/* "1:05" until the boot-time DEADLINE_USEC; "-" for 0. */
-void out_time_left(uint64_t deadline_usec, char *out, size_t size);
+/* "1:05": the time that the pending REQUEST had left when it was fetched. */
+void out_time_left(const json_t *request, char *out, size_t size);
 
 #endif

@@ -21,8 +21,8 @@ enum relay_result {
 };
 
 struct relay {
-	int from_fd; /* borrowed; -1 = no more input */
-	int to_fd;   /* borrowed; -1 = what comes is thrown away */
+	int from_fd;      /* borrowed; -1 = no more input */
+	int to_fd;        /* borrowed; -1 = what comes is thrown away */
 	size_t write_max; /* bytes at once towards a blocking descriptor; 0 = no limit */
 	size_t start, size;
 	char data[RELAY_BUF_SIZE];

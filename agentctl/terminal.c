@@ -18,7 +18,8 @@ static int open_again(int fd, int flags, bool *ownedp)
 	int own;
 
 	*ownedp = true;
-	/* /dev/tty can be opened also after su, when the terminal's file belongs to someone else. */
+	/* /dev/tty can be opened also after su, when the terminal's file belongs to someone else.
+	 */
 	own = open("/dev/tty", flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (own >= 0 && ioctl(fd, TIOCGDEV, &device) == 0 &&
 		ioctl(own, TIOCGDEV, &controlling) == 0 && device == controlling)
@@ -97,7 +98,8 @@ void terminal_leave_raw(struct terminal *terminal)
 	if (!terminal->raw)
 		return;
 	if (terminal_is_foreground(terminal))
-		while (tcsetattr(terminal->in_fd, TCSADRAIN, &terminal->saved) < 0 && errno == EINTR)
+		while (tcsetattr(terminal->in_fd, TCSADRAIN, &terminal->saved) < 0 &&
+			errno == EINTR)
 			;
 	terminal_forget_raw(terminal);
 }

@@ -3,8 +3,8 @@
 #ifndef AGENTCTL_TERMINAL_H
 #define AGENTCTL_TERMINAL_H
 
-/* The person's terminal while a session has one of its own: raw while we are in the foreground, as it
- * was at every other moment, also when this program is killed (terminal_guard). */
+/* The person's terminal while a session has one of its own: raw while we are in the foreground, as
+ * it was at every other moment, also when this program is killed (terminal_guard). */
 
 #include <stdbool.h>
 #include <sys/ioctl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The agent-supervisor authors */
-/* The guard: a child of agentctl in a process group of its own that holds the terminal and the reading
- * end of a pipe. When the pipe ends without a goodbye (kill -9, a crash, out of memory), it gives
- * the terminal its modes back and ends. It changes them only while they are still the raw ones
- * that agentctl set: a shell that was quicker is not disturbed. */
+/* The guard: a child of agentctl in a process group of its own that holds the terminal and the
+ * reading end of a pipe. When the pipe ends without a goodbye (kill -9, a crash, out of memory), it
+ * gives the terminal its modes back and ends. It changes them only while they are still the raw
+ * ones that agentctl set: a shell that was quicker is not disturbed. */
 
 #include "agentctl/terminal.h"
 
@@ -31,7 +31,7 @@ struct guard_message {
 static bool same_modes(const struct termios *a, const struct termios *b)
 {
 	return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_cflag == b->c_cflag &&
-		a->c_lflag == b->c_lflag && memcmp(a->c_cc, b->c_cc, sizeof(a->c_cc)) == 0;
+	       a->c_lflag == b->c_lflag && memcmp(a->c_cc, b->c_cc, sizeof(a->c_cc)) == 0;
 }
 
 static void guard_main(int pipe_fd, int tty_fd)
@@ -89,7 +89,8 @@ int terminal_guard_start(struct terminal *terminal)
 	}
 	if (terminal->guard_pid == 0) {
 		/* Above 3, so that moving one descriptor does not overwrite the other. */
-		int pipe_fd = fcntl(fds[0], F_DUPFD, 10), tty_fd = fcntl(terminal->in_fd, F_DUPFD, 10);
+		int pipe_fd = fcntl(fds[0], F_DUPFD, 10),
+		    tty_fd = fcntl(terminal->in_fd, F_DUPFD, 10);
 
 		guard_child(pipe_fd, tty_fd);
 	}

@@ -13,8 +13,8 @@
 enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,       /* verbs other than run */
-	EXIT_POLICY = 78,     /* unusable policy: nothing was started */
+	EXIT_USAGE = 2,        /* verbs other than run */
+	EXIT_POLICY = 78,      /* unusable policy: nothing was started */
 	EXIT_SUPERVISOR = 125, /* run: the supervisor itself failed */
 	EXIT_CANNOT_EXEC = 126,
 	EXIT_NOT_FOUND = 127,
@@ -27,8 +27,8 @@ struct verb {
 	const char *help;    /* usage, options, examples */
 	const struct option_def *options;
 	size_t n_options;
-	int usage_status;      /* exit status for a wrong command line */
-	bool stop_at_operand;  /* what follows the first operand belongs to another command */
+	int usage_status;     /* exit status for a wrong command line */
+	bool stop_at_operand; /* what follows the first operand belongs to another command */
 	/* Runs the verb; OPTIONS is ready for options_next(). Returns the exit status. */
 	int (*main)(const struct verb *verb, struct options *options);
 };

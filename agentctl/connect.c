@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The agent-supervisor authors */
+/* Verbs and the daemon. */
+
+#include "agentctl/connect.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agentctl/output.h"
+#include "supervisord/base/error.h"
+#include "supervisord/base/file.h"
+#include "supervisord/proto/bus.h"
+
+void connect_dirs(struct dirs *dirs)
+{
+	int r = dirs_init(dirs);
+
+	if (r == -ENOMEM)
+		out_of_memory();
+	if (r < 0) {
+		out_error("no home folder can be found: set HOME");
+		exit(EXIT_SUPERVISOR);
+	}
+}
+
+/* Our own seccomp mode is 2 and the control socket cannot be reached: such a process is supervised,
+ * whatever its environment says. */
+static bool is_filtered(void)
+{
+	_cleanup_(freep) char *status = NULL;
+	size_t size;
+
+	if (file_read(AT_FDCWD, "/proc/self/status", 65536, &status, &size) < 0)
+		return false;
+	return strstr(status, "\nSeccomp:\t2\n") != NULL;
+}
+
+bool connect_inside_session(void)
+{
+	struct dirs dirs;
+	bool inside = false;
+
+	if (getenv("AGENT_SUPERVISOR_SESSION"))
+		return true;
+	if (!is_filtered() || dirs_init(&dirs) < 0)
+		return false;
+	{
+		_cleanup_(client_closep) struct client *client = NULL;
+		int r = client_connect(dirs.control, &client);
+
+		inside = r == -EACCES || r == -EPERM;
+	}
+	dirs_deinit(&dirs);
+	return inside;
+}
+
+int connect_daemon(const struct dirs *dirs, struct client **clientp)
+{
+	int r = client_connect(dirs->control, clientp);
+
+	if (r == 0)
+		return 0;
+	if (r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR)
+		return -ENOENT;
+	if ((r == -EACCES || r == -EPERM) && connect_inside_session())
+		out_error(
+			"a supervised program cannot talk to its supervisor; use another terminal");
+	else if (r == -EPERM)
+		out_error("the control socket %s belongs to another user", dirs->control);
+	else
+		out_error(
+			"the supervisor cannot be reached at %s: %s", dirs->control, strerror(-r));
+	return err_trace(r);
+}
+
+int connect_required(const struct dirs *dirs, struct client **clientp)
+{
+	int r = connect_daemon(dirs, clientp);
+
+	if (r == -ENOENT) {
+		if (connect_inside_session())
+			out_error("a supervised program cannot talk to its supervisor; use another "
+				  "terminal");
+		else
+			out_error("no supervisor is running: no session has been started, or "
+				  "\"agentctl daemon start\" is needed");
+	}
+	return r;
+}
+
+int connect_call(struct client *client, const char *method, json_t *parameter, json_t **resultp)
+{
+	_cleanup_(json_decrefp) json_t *owned = parameter;
+	struct client_error error = {0};
+	int r = client_call(client, BUS_CONTROL, method, owned, resultp, &error);
+
+	if (r == 0)
+		return 0;
+	if (r == -ENOMEM)
+		out_of_memory();
+	if (r == -EREMOTEIO)
+		out_error("%s", error.message[0] ? error.message : error.name);
+	else
+		out_error("the supervisor did not answer: %s", strerror(-r));
+	return r;
+}
