@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The agent-supervisor authors */
+/* A pending request as people's programs get it. Every text is escaped here already. */
+
+#include <string.h>
+
+#include "supervisord/base/clock.h"
+#include "supervisord/base/display.h"
+#include "supervisord/base/error.h"
+#include "supervisord/base/parse.h"
+#include "supervisord/daemon/queue.h"
+
+static void set_text(json_t *json, const char *key, const char *value, unsigned *flagsp)
+{
+	_cleanup_(freep) char *text = NULL;
+	unsigned flags = 0;
+
+	if (!value) {
+		json_object_set_new(json, key, json_null());
+		return;
+	}
+	text = display_escape(value, strlen(value), &flags);
+	*flagsp |= flags;
+	json_object_set_new(json, key, text ? json_string(text) : json_null());
+}
+
+static json_t *argv_to_json(const struct request *request, unsigned *flagsp)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < request->n_argv; i++) {
+		_cleanup_(freep) char *text = NULL;
+		unsigned flags = 0;
+
+		text = display_escape(request->argv[i], strlen(request->argv[i]), &flags);
+		*flagsp |= flags;
+		if (text)
+			json_array_append_new(array, json_string(text));
+	}
+	return array;
+}
+
+static void put_scopes(json_t *json, const struct pending *pending)
+{
+	unsigned scopes = rule_scopes(pending->rule, pending->request);
+	json_t *names = json_array(), *rules = json_object();
+
+	for (unsigned s = 0; s < _GRANT_SCOPE_N; s++) {
+		const char *name = grant_scope_name((enum grant_scope)s);
+		_cleanup_(freep) char *text = NULL;
+
+		if (!(scopes & (1u << s)))
+			continue;
+		json_array_append_new(names, json_string(name));
+		text = grant_rule_text(pending->request, (enum grant_scope)s);
+		json_object_set_new(rules, name, text ? json_string(text) : json_null());
+	}
+	json_object_set_new(json, "scopes", names);
+	json_object_set_new(json, "scope_rules", rules);
+}
+
+/* By class of rule and operation, never by a model: what cannot be taken back or leaves traces
+ * beyond the session is high. */
+static const char *risk_of(const struct pending *pending, unsigned flags)
+{
+	bool forever = pending->rule->durations & (1u << GRANT_FOREVER);
+
+	if (flags & (DISPLAY_ESCAPED | DISPLAY_MIXED_SCRIPT))
+		return "high";
+	switch (pending->request->op) {
+	case OP_DELETE:
+	case OP_LISTEN:
+		return "high";
+	case OP_READ:
+	case OP_LIST:
+		return forever ? "medium" : "low";
+	case OP_WRITE:
+	case OP_CREATE:
+	case OP_RENAME:
+	case OP_LINK:
+	case OP_CHMOD:
+	case OP_EXEC:
+	case OP_CONNECT:
+	case OP_SIGNAL:
+	case _OP_N:
+		break;
+	}
+	return "medium";
+}
+
+static void put_request(json_t *json, const struct request *request, unsigned *flagsp)
+{
+	_cleanup_(freep) char *object = request_object_text(request);
+
+	json_object_set_new(json, "op", json_string(op_name(request->op)));
+	json_object_set_new(json, "object", object ? json_string(object) : json_null());
+	set_text(json, "real_path", request->path, flagsp);
+	set_text(json, "asked_path", request->alias ? request->alias : request->path, flagsp);
+	set_text(json, "other", request->other, flagsp);
+	set_text(json, "interpreter", request->interpreter, flagsp);
+	set_text(json, "program", request->program, flagsp);
+	set_text(json, "cwd", request->cwd, flagsp);
+	json_object_set_new(json, "argv", argv_to_json(request, flagsp));
+	json_object_set_new(json, "pid", json_integer(request->pid));
+	json_object_set_new(json, "inner_pid", json_integer(request->inner_pid));
+	json_object_set_new(json, "uid", json_integer(request->uid));
+}
+
+static void put_rule(json_t *json, const struct pending *pending, unsigned *flagsp)
+{
+	const struct rule *rule = pending->rule;
+	json_t *spans = json_array();
+
+	set_text(json, "rule", rule->id, flagsp);
+	set_text(json, "rule_text", rule->text, flagsp);
+	set_text(json, "reason", rule->reason, flagsp);
+	json_object_set_new(json, "layer", json_string(policy_layer_name(rule->layer)));
+	json_object_set_new(json, "durations", rule_durations_to_json(rule));
+	for (size_t i = 0; i < rule->n_spans; i++)
+		json_array_append_new(spans, json_integer((json_int_t)rule->spans_usec[i]));
+	json_object_set_new(json, "spans_usec", spans);
+	put_scopes(json, pending);
+}
+
+static void put_time(
+	json_t *json, const struct pending *pending, uint64_t now_usec, uint64_t now_realtime_usec)
+{
+	uint64_t left = 0;
+
+	if (pending->deadline_usec > now_usec)
+		left = pending->deadline_usec - now_usec;
+	json_object_set_new(
+		json, "created_usec", json_integer((json_int_t)pending->created_realtime_usec));
+	json_object_set_new(json, "deadline",
+		json_integer((json_int_t)((now_realtime_usec + left) / USEC_PER_SEC)));
+	json_object_set_new(json, "remaining_ms", json_integer((json_int_t)(left / USEC_PER_MSEC)));
+}
+
+json_t *pending_to_json(const struct pending *pending, const char *agent, uint64_t now_usec,
+	uint64_t now_realtime_usec)
+{
+	_cleanup_(json_decrefp) json_t *json = json_object();
+	char fingerprint[65];
+	unsigned flags = 0, ignored = 0;
+
+	if (!json)
+		return NULL;
+	format_hex(pending->fingerprint, sizeof(pending->fingerprint), fingerprint);
+	json_object_set_new(json, "id", json_string(pending->id));
+	json_object_set_new(json, "session", json_string(pending->session));
+	set_text(json, "agent", agent, &ignored);
+	put_request(json, pending->request, &flags);
+	put_rule(json, pending, &ignored);
+	put_time(json, pending, now_usec, now_realtime_usec);
+	json_object_set_new(json, "fingerprint", json_string(fingerprint));
+	json_object_set_new(json, "count", json_integer((json_int_t)pending->n_waiters));
+	json_object_set_new(json, "hidden_chars", json_boolean(flags & DISPLAY_ESCAPED));
+	json_object_set_new(json, "mixed_script", json_boolean(flags & DISPLAY_MIXED_SCRIPT));
+	json_object_set_new(json, "risk", json_string(risk_of(pending, flags)));
+	return TAKE_PTR(json);
+}
