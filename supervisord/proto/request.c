@@ -172,6 +172,8 @@ json_t *request_to_json(const struct request *request)
 		return NULL;
 	REQUEST_STRINGS(SET)
 #undef SET
+	if (request->fresh_repo && json_object_set_new(json, "fresh_repo", json_true()) < 0)
+		return NULL;
 	if (request->op == OP_EXEC &&
 		json_set_bytes_array(json, "argv", request->argv, request->n_argv) < 0)
 		return NULL;
@@ -237,6 +239,7 @@ int request_from_json(json_t *json, struct request **requestp)
 #define READ(name) json_read_bytes(&reader, #name, false, &request->name, NULL);
 	REQUEST_STRINGS(READ)
 #undef READ
+	request->fresh_repo = json_read_bool(&reader, "fresh_repo", false);
 	if (request->op == OP_EXEC)
 		json_read_bytes_array(
 			&reader, "argv", true, REQUEST_ARGV_MAX, &request->argv, &request->n_argv);

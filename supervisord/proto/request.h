@@ -33,6 +33,10 @@ struct request {
 	/* The object lies in a .git folder that this session itself made. */
 	bool fresh_repo;
 
+	/* The object lies in a .git folder that this session made itself: the shipped rules that guard
+	 * repositories (named "repo-...") do not apply. Only ever set from the broker's own records. */
+	bool fresh_repo;
+
 	/* exec: argv as given; interpreter of a script or NULL. */
 	char **argv;
 	size_t n_argv;
