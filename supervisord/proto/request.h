@@ -30,9 +30,6 @@ struct request {
 	char *alias;
 	/* Rename and link: the other end, for people; the two ends are judged as two requests. */
 	char *other;
-	/* The object lies in a .git folder that this session itself made. */
-	bool fresh_repo;
-
 	/* The object lies in a .git folder that this session made itself: the shipped rules that guard
 	 * repositories (named "repo-...") do not apply. Only ever set from the broker's own records. */
 	bool fresh_repo;
