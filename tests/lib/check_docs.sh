@@ -28,7 +28,8 @@ if [ "$lines" -gt 300 ]; then
     echo "ARCHITECTURE.md has $lines lines; 300 are the limit" >&2
     status=1
 fi
-for file in $(find supervisord agentctl tui policy-lang audit-log -name '*.[ch]'); do
+find supervisord agentctl tui policy-lang audit-log -name "*.[ch]" >"${TMPDIR:-/tmp}/docs-check.$$"
+while read -r file; do
     n=$(wc -l <"$file")
     if [ "$n" -gt 700 ] && ! grep -q 'longer than 700 lines because' "$file"; then
         echo "$file has $n lines; 700 are the limit" >&2
@@ -38,5 +39,6 @@ for file in $(find supervisord agentctl tui policy-lang audit-log -name '*.[ch]'
         echo "$file has no SPDX line" >&2
         status=1
     fi
-done
+done <"${TMPDIR:-/tmp}/docs-check.$$"
+rm -f "${TMPDIR:-/tmp}/docs-check.$$"
 exit $status

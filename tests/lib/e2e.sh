@@ -22,7 +22,7 @@ BUILD=${BUILD:-build/release}
 case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
 export BUILD
 BIN=$BUILD/bin
-TOOLS=$BUILD/tests
+export TOOLS=$BUILD/tests
 PATH=$BIN:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 export PATH LC_ALL=C.UTF-8 TZ=UTC
 unset BASH_ENV ENV LD_PRELOAD AGENT_SUPERVISOR_SESSION DBUS_SESSION_BUS_ADDRESS XDG_STATE_HOME XDG_CONFIG_HOME \

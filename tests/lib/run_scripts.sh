@@ -4,21 +4,47 @@
 #
 # run_scripts.sh NAME SCRIPT...: runs test scripts and programs that print TAP lines ("ok 1 - text",
 # "not ok 2 - text", "ok 3 - text # SKIP reason"); exit 77 skips a whole script, its last line says why.
+#
+# As root, the scripts of e2e and escape run twice: as root, and as an unprivileged user on a copy of the
+# programs that this user can reach.
 set -u
 
 name=$1
 shift
+copy=
+case $name in
+e2e | escape)
+    if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+        copy=$(mktemp -d /var/tmp/agent-supervisor-copy.XXXXXX)
+        trap 'rm -rf "$copy"' EXIT
+        chmod 755 "$copy"
+        mkdir -p "$copy/$BUILD"
+        cp -r tests contrib "$copy/"
+        cp -r "$BUILD/bin" "$BUILD/lib" "$BUILD/tests" "$copy/$BUILD/"
+        chmod -R a+rX "$copy"
+    fi
+    ;;
+esac
 passed=0 failed=0 skipped=0
-for script in "$@"; do
-    case $script in
-    *.sh) out=$(bash "$script" 2>&1 </dev/null) ;;
-    *) out=$(CMOCKA_MESSAGE_OUTPUT=tap "$script" 2>&1 </dev/null) ;;
+run_one() { # script, user
+    case $1:$2 in
+    *.sh:unprivileged)
+        # nobody: an account that owns nothing
+        (cd "$copy" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all bash "$1" 2>&1 </dev/null)
+        ;;
+    *.sh:*) bash "$1" 2>&1 </dev/null ;;
+    *) CMOCKA_MESSAGE_OUTPUT=tap "$1" 2>&1 </dev/null ;;
     esac
+}
+count() { # script, user
+    script=$1
+    [ "$2" = same ] || script="$1 ($2)"
+    out=$(run_one "$1" "$2")
     status=$?
     if [ "$status" -eq 77 ]; then
         skipped=$((skipped + 1))
         echo "SKIP $script: $(printf '%s\n' "$out" | tail -n 1)"
-        continue
+        return
     fi
     ok=$(printf '%s\n' "$out" | grep -aE '^[[:space:]]*ok ' | grep -acv '# SKIP')
     skip=$(printf '%s\n' "$out" | grep -acE '^[[:space:]]*ok .*# SKIP')
@@ -29,6 +55,10 @@ for script in "$@"; do
         printf 'FAIL %s (exit %d)\n%s\n' "$script" "$status" "$out" >&2
         [ "$bad" -gt 0 ] || failed=$((failed + 1))
     fi
+}
+for each in "$@"; do
+    count "$each" same
+    [ -z "$copy" ] || count "$each" unprivileged
 done
 [ -n "${COUNT_FILE:-}" ] && echo "$passed $failed $skipped" >>"$COUNT_FILE"
 echo "$name: $passed passed, $failed failed, $skipped skipped"
