@@ -11,8 +11,7 @@
 /* Classification depends on nothing but the table below: not on the locale, which the environment
  * of whoever starts us could choose. */
 
-#define DISPLAY_TAIL 40   /* bytes that stay at the end of a text that is cut */
-#define DISPLAY_MARKER 34 /* "...[N bytes]..." with the largest N */
+#define DISPLAY_TAIL 40 /* bytes that stay at the end of a text that is cut */
 #define DISPLAY_SHORT_MIN 80
 
 struct display_range {
@@ -240,7 +239,7 @@ char *display_escape(const char *data, size_t size, unsigned *flagsp)
 
 char *display_escape_short(const char *text, size_t max, unsigned *flagsp)
 {
-	size_t size = strlen(text), head = 0, tail = 0, at = 0, i;
+	size_t size = strlen(text), head_max, head = 0, tail = 0, at = 0, i;
 	_cleanup_(buf_deinit) struct buf all;
 	_cleanup_(buf_deinit) struct buf out;
 	struct display_token token;
@@ -255,6 +254,9 @@ char *display_escape_short(const char *text, size_t max, unsigned *flagsp)
 		*flagsp = (unsigned)i;
 	if (all.error || all.size <= max)
 		return buf_take(&all);
+	/* The marker is at most as long as one that left out everything. */
+	(void)buf_printf(&out, "...[%zu bytes]...", size);
+	head_max = max - DISPLAY_TAIL - out.size;
 	/* Cuts only between units, so that half an escape or half a letter is never shown: OUT is
 	 * used to measure each unit. */
 	for (i = 0; i < size; i += token.size) {
@@ -266,7 +268,7 @@ char *display_escape_short(const char *text, size_t max, unsigned *flagsp)
 		if (out.error)
 			return NULL;
 		at += out.size;
-		in_head = in_head && at <= max - DISPLAY_TAIL - DISPLAY_MARKER;
+		in_head = in_head && at <= head_max;
 		if (in_head)
 			head = i + token.size;
 	}
