@@ -208,7 +208,7 @@ fuzz: setup-lint
 	    -o build/fuzz/$$n $$f $(foreach d,$(B_CTL),$(call srcs,$(d))) $(FUZZ_EXTRA) $(PKG_LIBS); \
 	  build/fuzz/$$n -max_total_time=$(FUZZ_TIME) -max_len=65536 build/corpus/$$n tests/fuzz/corpus/$${n#fuzz_}; done
 bench: setup-test all $(TOOLS)
-	$(Q)BUILD=$(BUILD) bash tests/bench/bench.sh
+	$(Q)BUILD=$(BUILD) python3 tests/bench/bench.py
 
 # Lint --------------------------------------------------------------------------------------------
 
