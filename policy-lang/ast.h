@@ -24,8 +24,8 @@
 struct ast_string {
 	const char *text; /* decoded bytes */
 	size_t size;
-	/* The same with \ before every byte that must not be read as a pattern character: "\x2a" in the
-	 * source is a star and no wildcard. */
+	/* The same with \ before every byte that must not be read as a pattern character: "\x2a" in
+	 * the source is a star and no wildcard. */
 	const char *glob;
 	unsigned line, column;
 };
@@ -85,7 +85,7 @@ struct ast_rule {
 	unsigned protos; /* set of 1u << enum net_proto, for connect and listen */
 	struct ast_targets targets, excepts, by;
 
-	bool has_args; /* an "args" clause is there */
+	bool has_args;  /* an "args" clause is there */
 	bool args_open; /* ... at its end */
 	struct ast_argpat *args;
 	size_t n_args;
