@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The agent-supervisor authors */
+/* agentctl daemon start, stop, status. */
+
+#include <poll.h>
+#include <string.h>
+
+#include "agentctl/connect.h"
+#include "agentctl/output.h"
+#include "supervisord/base/clock.h"
+
+#define STOP_WAIT_USEC (30 * USEC_PER_SEC)
+#define STOP_LOOK_MS 20
+
+static const char start_help[] =
+	"usage: agentctl daemon start\n"
+	"\n"
+	"Starts the supervisor when none runs. \"agentctl run\" does it too.\n"
+	"\n"
+	"  agentctl daemon start\n";
+static const char stop_help[] =
+	"usage: agentctl daemon stop [--force]\n"
+	"\n"
+	"Stops the supervisor once its log is safe. Refused while sessions run.\n"
+	"\n"
+	"      --force   also while sessions run: their questions are denied\n"
+	"\n"
+	"  agentctl daemon stop\n";
+static const char status_help[] =
+	"usage: agentctl daemon status [--json]\n"
+	"\n"
+	"Says whether the supervisor runs, and how it is. Exit status 0 when\n"
+	"it runs, 1 when not.\n"
+	"\n"
+	"      --json   one object\n"
+	"\n"
+	"  agentctl daemon status\n";
+
+static const struct option_def stop_options[] = {{"force", 0, NULL}};
+static const struct option_def status_options[] = {{"json", 0, NULL}};
+
+/* Reads a command line with at most one flag. -1, or the exit status. */
+static int read_flag(const struct verb *verb, struct options *options, bool *flagp)
+{
+	const char *value;
+	int id;
+
+	while ((id = options_next(options, &value)) >= 0)
+		*flagp = true;
+	if (id != OPTIONS_END)
+		return out_options(verb, options, id);
+	if (options->n_operands > 0)
+		return out_usage(verb, "takes no arguments");
+	return -1;
+}
+
+static int start_main(const struct verb *verb, struct options *options)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	struct dirs dirs;
+	bool flag = false;
+	int r, status = read_flag(verb, options, &flag);
+
+	if (status >= 0)
+		return status;
+	if (connect_inside_session()) {
+		out_error("a supervised program cannot start a supervisor");
+		return EXIT_FAILED;
+	}
+	connect_dirs(&dirs);
+	r = client_connect_or_start(dirs.control, &client);
+	dirs_deinit(&dirs);
+	if (r < 0) {
+		out_error("the supervisor could not be started: %s", strerror(-r));
+		return EXIT_FAILED;
+	}
+	puts("running");
+	return EXIT_OK;
+}
+
+/* Until the socket answers no more. */
+static int wait_stopped(const struct dirs *dirs)
+{
+	uint64_t until = clock_monotonic_usec() + STOP_WAIT_USEC;
+
+	while (clock_monotonic_usec() < until) {
+		_cleanup_(client_closep) struct client *client = NULL;
+
+		if (client_connect(dirs->control, &client) < 0) {
+			puts("stopped");
+			return EXIT_OK;
+		}
+		(void)poll(NULL, 0, STOP_LOOK_MS);
+	}
+	out_error("the supervisor is still stopping");
+	return EXIT_FAILED;
+}
+
+static int stop_daemon(const struct dirs *dirs, bool force)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	_cleanup_(json_decrefp) json_t *result = NULL;
+	json_t *parameter;
+	int r = connect_daemon(dirs, &client);
+
+	if (r == -ENOENT) {
+		puts("not running");
+		return EXIT_OK;
+	}
+	if (r < 0)
+		return EXIT_FAILED;
+	parameter = force ? json_pack("{s:b}", "force", 1) : json_object();
+	if (!parameter)
+		out_of_memory();
+	if (connect_call(client, "Shutdown", parameter, &result) < 0)
+		return EXIT_FAILED;
+	client_close(TAKE_PTR(client));
+	return wait_stopped(dirs);
+}
+
+static int stop_main(const struct verb *verb, struct options *options)
+{
+	struct dirs dirs;
+	bool force = false;
+	int status = read_flag(verb, options, &force);
+
+	if (status >= 0)
+		return status;
+	connect_dirs(&dirs);
+	status = stop_daemon(&dirs, force);
+	dirs_deinit(&dirs);
+	return status;
+}
+
+static void print_status(const json_t *state)
+{
+	const json_t *log = json_object_get(state, "log");
+	_cleanup_(freep) char *version = out_member(state, "version");
+	_cleanup_(freep) char *log_state = out_member(log, "state");
+	_cleanup_(freep) char *dir = out_member(log, "dir");
+
+	printf("running  version %s, pid %lld\n", version,
+		(long long)json_integer_value(json_object_get(state, "pid")));
+	printf("  sessions  %lld\n",
+		(long long)json_integer_value(json_object_get(state, "sessions")));
+	printf("  pending   %lld\n",
+		(long long)json_integer_value(json_object_get(state, "pending")));
+	printf("  log       %s  %s\n", log_state, dir);
+}
+
+static int status_main(const struct verb *verb, struct options *options)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	_cleanup_(json_decrefp) json_t *state = NULL;
+	struct dirs dirs;
+	bool json = false;
+	int r, status = read_flag(verb, options, &json);
+
+	if (status >= 0)
+		return status;
+	connect_dirs(&dirs);
+	r = connect_daemon(&dirs, &client);
+	dirs_deinit(&dirs);
+	if (r == -ENOENT) {
+		puts(json ? "{\"running\":false}" : "not running");
+		return EXIT_FAILED;
+	}
+	if (r < 0 || connect_call(client, "Status", NULL, &state) < 0)
+		return EXIT_FAILED;
+	if (json) {
+		json_object_set_new(state, "running", json_true());
+		out_json(state);
+	} else {
+		print_status(state);
+	}
+	return EXIT_OK;
+}
+
+const struct verb verb_daemon_start = {
+	.name = "daemon start",
+	.summary = "start the supervisor",
+	.help = start_help,
+	.usage_status = EXIT_USAGE,
+	.main = start_main,
+};
+
+const struct verb verb_daemon_stop = {
+	.name = "daemon stop",
+	.summary = "stop the supervisor",
+	.help = stop_help,
+	.options = stop_options,
+	.n_options = ARRAY_LEN(stop_options),
+	.usage_status = EXIT_USAGE,
+	.main = stop_main,
+};
+
+const struct verb verb_daemon_status = {
+	.name = "daemon status",
+	.summary = "say whether the supervisor runs",
+	.help = status_help,
+	.options = status_options,
+	.n_options = ARRAY_LEN(status_options),
+	.usage_status = EXIT_USAGE,
+	.main = status_main,
+};

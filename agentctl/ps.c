@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * SPDX-FileCopyrightText: The agent-supervisor authors */
+/* agentctl ps: the sessions that run. */
+
+#include <string.h>
+
+#include "agentctl/connect.h"
+#include "agentctl/output.h"
+#include "supervisord/base/clock.h"
+
+static const char help[] = "usage: agentctl ps [--json]\n"
+			   "\n"
+			   "Lists the sessions that run now.\n"
+			   "\n"
+			   "  --json   an array of objects\n"
+			   "\n"
+			   "  agentctl ps\n"
+			   "  agentctl ps --json | jq -r '.[].id'\n";
+
+static const struct option_def options_[] = {{"json", 0, NULL}};
+
+/* A number as text; "-" when it is none. */
+static void number(const json_t *object, const char *key, char *out, size_t size)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (json_is_integer(value))
+		snprintf(out, size, "%lld", (long long)json_integer_value(value));
+	else
+		snprintf(out, size, "-");
+}
+
+static void age(const json_t *session, char *out, size_t size)
+{
+	uint64_t started = (uint64_t)json_integer_value(json_object_get(session, "started_usec"));
+	uint64_t now = clock_realtime_usec();
+
+	if (started == 0 || started > now)
+		snprintf(out, size, "-");
+	else if (now - started < USEC_PER_SEC * 120)
+		snprintf(out, size, "%us", (unsigned)((now - started) / USEC_PER_SEC));
+	else
+		snprintf(out, size, "%um", (unsigned)((now - started) / USEC_PER_SEC / 60));
+}
+
+static char *command_line(const json_t *session)
+{
+	const json_t *argv = json_object_get(session, "argv");
+	char *text = strdup("");
+
+	for (size_t i = 0; text && i < json_array_size(argv); i++) {
+		_cleanup_(freep) char *before = text;
+		const char *word = json_string_value(json_array_get(argv, i));
+
+		text = NULL;
+		if (asprintf(&text, "%s%s%s", before, i ? " " : "", word ? word : "?") < 0)
+			text = NULL;
+	}
+	if (!text)
+		out_of_memory();
+	return text;
+}
+
+static void print_table(const json_t *sessions)
+{
+	static const char *const headings[] = {
+		"SESSION", "AGENT", "PID", "AGE", "PENDING", "WORKSPACE", "COMMAND"};
+	_cleanup_(out_table_freep) struct out_table *table = out_table_new(ARRAY_LEN(headings));
+
+	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
+		out_table_add(table, headings[i]);
+	for (size_t i = 0; i < json_array_size(sessions); i++) {
+		const json_t *session = json_array_get(sessions, i);
+		_cleanup_(freep) char *command = command_line(session);
+		char text[32];
+
+		out_table_add(table, json_string_value(json_object_get(session, "id")));
+		out_table_add(table, json_string_value(json_object_get(session, "agent")));
+		number(session, "pid", text, sizeof(text));
+		out_table_add(table, text);
+		age(session, text, sizeof(text));
+		out_table_add(table, text);
+		number(session, "pending", text, sizeof(text));
+		out_table_add(table, text);
+		out_table_add(table, json_string_value(json_object_get(session, "workspace")));
+		out_table_add(table, command);
+	}
+	out_table_print(table, stdout);
+}
+
+static int list(bool json)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	_cleanup_(json_decrefp) json_t *sessions = NULL;
+	struct dirs dirs;
+	int r;
+
+	connect_dirs(&dirs);
+	r = connect_daemon(&dirs, &client);
+	dirs_deinit(&dirs);
+	/* Where no supervisor runs there are no sessions. */
+	if (r == -ENOENT)
+		sessions = json_array();
+	else if (r < 0 || connect_call(client, "Sessions", NULL, &sessions) < 0)
+		return EXIT_FAILED;
+	if (json)
+		out_json(sessions);
+	else if (json_array_size(sessions) == 0)
+		puts("no session runs");
+	else
+		print_table(sessions);
+	return EXIT_OK;
+}
+
+static int verb_main(const struct verb *verb, struct options *options)
+{
+	bool json = false;
+	const char *value;
+	int id;
+
+	while ((id = options_next(options, &value)) >= 0)
+		json = true;
+	if (id != OPTIONS_END)
+		return out_options(verb, options, id);
+	if (options->n_operands > 0)
+		return out_usage(verb, "takes no arguments");
+	return list(json);
+}
+
+const struct verb verb_ps = {
+	.name = "ps",
+	.summary = "list the sessions that run",
+	.help = help,
+	.options = options_,
+	.n_options = ARRAY_LEN(options_),
+	.usage_status = EXIT_USAGE,
+	.main = verb_main,
+};
