@@ -183,7 +183,7 @@ static int session_start(struct session *s, const struct session_spec *spec, int
 		return r;
 	r = workers_start(b);
 	if (r >= 0) {
-		run_channel_send(run_fd, RUN_STARTED, 0, b->launch.pty_fd, NULL);
+		run_channel_send(run_fd, RUN_STARTED, 0, b->launch.pty_fd, b->session);
 		b->launch.pty_fd = close_fd(b->launch.pty_fd);
 		r = launch_go(&b->launch);
 	}

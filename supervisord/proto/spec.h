@@ -61,7 +61,7 @@ DEFINE_CLEANUP(struct session_spec *, spec_free);
 /* Messages on RUN_FD, one struct each. */
 enum run_message_kind {
 	/* broker -> agentctl */
-	RUN_STARTED = 1, /* value = 0; with the pty master as descriptor when spec.pty */
+	RUN_STARTED = 1, /* text = session id; the pty master as descriptor when spec.pty */
 	RUN_STOPPED,     /* the agent's process group was stopped; value = signal */
 	RUN_EXITED,      /* value = wait status of the agent; the broker ends afterwards */
 	RUN_FAILED,      /* value = exit status for agentctl (125, 126, 127, 78); text = why */
