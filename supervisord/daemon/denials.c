@@ -87,3 +87,12 @@ void denials_list(const struct denials *denials, size_t max, int64_t pid, json_t
 		json_array_append(array, denial);
 	}
 }
+
+void denials_move(struct denials *from, struct denials *to)
+{
+	size_t n = from->n_items < DENIALS_MAX ? from->n_items : DENIALS_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		denials_add(to, json_incref(from->items[(from->n_items - n + i) % DENIALS_MAX]));
+	denials_deinit(from);
+}

@@ -27,5 +27,7 @@ void denials_add(struct denials *denials, json_t *denial);
 json_t *denial_from_record(json_t *record, const char *session, uint64_t realtime_usec);
 /* Appends the last MAX refusals, newest first, to ARRAY (borrowed members); PID 0 = all. */
 void denials_list(const struct denials *denials, size_t max, int64_t pid, json_t *array);
+/* Appends everything in FROM to TO and empties FROM. */
+void denials_move(struct denials *from, struct denials *to);
 
 #endif

@@ -60,6 +60,18 @@ const struct grant *grants_find(
 	return NULL;
 }
 
+bool grants_remove(struct grants *grants, const char *id)
+{
+	for (size_t i = 0; i < grants->n_items; i++) {
+		if (strcmp(grants->items[i]->id, id) != 0)
+			continue;
+		grant_free(grants->items[i]);
+		grants->items[i] = grants->items[--grants->n_items];
+		return true;
+	}
+	return false;
+}
+
 int grants_to_json(struct grants *grants, const char *session, uint64_t now_usec, json_t *array)
 {
 	drop_expired(grants, now_usec);

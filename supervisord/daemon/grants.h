@@ -36,6 +36,8 @@ int grants_add(struct grants *grants, struct grant *grant) _must_use_;
  */
 const struct grant *grants_find(
 	struct grants *grants, const struct request *request, const char *rule, uint64_t now_usec);
+/* Takes the grant with this id away; false when there is none. */
+bool grants_remove(struct grants *grants, const char *id);
 /* Appends each grant in force as an object with "session", "rule_text", "remaining_ms" to ARRAY. */
 int grants_to_json(
 	struct grants *grants, const char *session, uint64_t now_usec, json_t *array) _must_use_;
