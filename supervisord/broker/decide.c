@@ -39,7 +39,8 @@ static enum verdict decide_deny(struct notification *n, struct request *request,
 
 	if (!record_table_first(b->records, request, rule->id, VERDICT_DENY, request->pid))
 		return VERDICT_DENY;
-	(void)target_describe(n, request);
+	if (target_describe(n, request) < 0)
+		log_debug("the requester of a denied operation is gone");
 	remedy = policy_set_remedy(b->policies, request);
 	json = record_decision(request, VERDICT_DENY, rule, outcome, remedy);
 	if (!json || link_record(b->link, json, true) < 0)

@@ -20,7 +20,6 @@
 #include "supervisord/broker/run_channel.h"
 #include "supervisord/broker/session_loop.h"
 #include "supervisord/broker/workers.h"
-#include "supervisord/broker/dns_allow.h"
 
 #define STATUS_FAILED 125 /* agentctl's exit status: the supervisor failed */
 #define STATUS_POLICY 78  /* EX_CONFIG of sysexits(3) */
@@ -238,7 +237,6 @@ int session_run(const struct session_spec *spec, int run_fd)
 	s.broker.policies = s.policies;
 	s.broker.plan = s.plan;
 	policy_set_digest(s.policies, s.broker.policy_digest);
-	dns_allow_init();
 	r = session_start(&s, spec, run_fd);
 	if (r < 0) {
 		launch_end(&s.broker.launch);
