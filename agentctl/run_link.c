@@ -29,15 +29,22 @@ static void decide(struct run *run, int status)
 }
 
 /* Before the agent runs the terminal is the person's; afterwards a line would land in the middle of
- * a full-screen program. */
+ * a full-screen program. Lines stay lines; each is made safe by itself. */
 static void notice(struct run *run, const char *text)
 {
-	_cleanup_(freep) char *safe = out_safe(text);
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		_cleanup_(freep) char *line = strndup(text, n), *safe = NULL;
 
-	if (!run->started)
-		fprintf(stderr, "agentctl: %s\n", safe);
-	else
-		buf_printf(&run->notices, "agentctl: %s\n", safe);
+		if (!line)
+			out_of_memory();
+		safe = out_safe(line);
+		if (!run->started)
+			fprintf(stderr, "agentctl: %s\n", safe);
+		else
+			buf_printf(&run->notices, "agentctl: %s\n", safe);
+		text += n + (text[n] ? 1 : 0);
+	}
 }
 
 static enum run_event take(
