@@ -22,8 +22,8 @@ struct buf {
 void buf_init(struct buf *buf, size_t max);
 void buf_deinit(struct buf *buf);
 
-/* Each append returns 0, -ENOMEM or -E2BIG (over max); the first error sticks in buf->error, so that a
- * series of appends can be checked once. */
+/* Each append returns 0, -ENOMEM or -E2BIG (over max); the first error sticks in buf->error, so
+ * that a series of appends can be checked once. */
 int buf_append(struct buf *buf, const void *data, size_t size);
 int buf_puts(struct buf *buf, const char *text);
 int buf_putc(struct buf *buf, char c);

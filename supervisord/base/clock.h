@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_BASE_CLOCK_H
 #define SUPERVISORD_BASE_CLOCK_H
 
-/* Time in microseconds. Deadlines use CLOCK_BOOTTIME, which counts suspend, so that a grant does not
- * outlive its span on a laptop that slept; records carry CLOCK_REALTIME beside it. */
+/* Time in microseconds. Deadlines use CLOCK_BOOTTIME, which counts suspend, so that a grant does
+ * not outlive its span on a laptop that slept; records carry CLOCK_REALTIME beside it. */
 
 #include <stddef.h>
 #include <stdint.h>

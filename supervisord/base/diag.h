@@ -4,7 +4,8 @@
 #define SUPERVISORD_BASE_DIAG_H
 
 /* Messages for people about a text they wrote (a policy, a command line): file, line, column, what
- * is wrong and, where there is one, what to do. Collected in a list so that one run reports several. */
+ * is wrong and, where there is one, what to do. Collected in a list so that one run reports
+ * several. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,8 +45,8 @@ void diag_list_deinit(struct diag_list *list);
 void diag_add(struct diag_list *list, enum diag_severity severity, const char *file, unsigned line,
 	unsigned column, const char *source, const char *format, ...) _printf_(7, 8);
 
-/* Prints every message as "FILE:LINE:COL: error: message" and the source line with a caret under the
- * column. Untrusted bytes are escaped. */
+/* Prints every message as "FILE:LINE:COL: error: message" and the source line with a caret under
+ * the column. Untrusted bytes are escaped. */
 void diag_list_print(const struct diag_list *list, FILE *out);
 
 #endif

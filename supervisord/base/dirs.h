@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_BASE_DIRS_H
 #define SUPERVISORD_BASE_DIRS_H
 
-/* Where the supervisor keeps its things, from the environment of the person who starts it. No session
- * may reach these folders. */
+/* Where the supervisor keeps its things, from the environment of the person who starts it. No
+ * session may reach these folders. */
 
 #include "supervisord/base/cleanup.h"
 
@@ -20,8 +20,8 @@ struct dirs {
 	char *control; /* runtime/control: the socket */
 };
 
-/* Fills every member with an absolute path; creates nothing. 0, -ENOMEM, or -ENOENT when no home can
- * be found. */
+/* Fills every member with an absolute path; creates nothing. 0, -ENOMEM, or -ENOENT when no home
+ * can be found. */
 int dirs_init(struct dirs *dirs) _must_use_;
 void dirs_deinit(struct dirs *dirs);
 

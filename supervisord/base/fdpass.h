@@ -14,8 +14,8 @@
 int fdpass_send(int sock, const void *data, size_t size, int fd) _must_use_;
 
 /* Receives one message. *SIZEP is what came (0 = end of file), *FDP the descriptor, close-on-exec,
- * owned by the caller, or -1. *PIDP, when not NULL, is the sender's pid in our namespace (the socket
- * needs SO_PASSCRED), or 0. 0; -EMSGSIZE when the message was longer than SIZE; -errno. */
+ * owned by the caller, or -1. *PIDP, when not NULL, is the sender's pid in our namespace (the
+ * socket needs SO_PASSCRED), or 0. 0; -EMSGSIZE when the message was longer than SIZE; -errno. */
 int fdpass_recv(int sock, void *data, size_t size, size_t *sizep, int *fdp, pid_t *pidp) _must_use_;
 
 #endif

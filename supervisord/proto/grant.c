@@ -134,12 +134,13 @@ static void grant_put_exec(struct buf *out, const struct request *request, enum 
 
 static void grant_put_net(struct buf *out, const struct request *request, enum grant_scope scope)
 {
+	const char *path = request->path ? request->path : "";
 	const char *host = request->host;
 	char numeric[INET6_ADDRSTRLEN] = "";
 
 	(void)buf_printf(out, " %s", net_proto_name(request->proto));
 	if (request->proto == NET_UNIX) {
-		grant_put_quoted(out, request->path, strlen(request->path), "");
+		grant_put_quoted(out, path, strlen(path), "");
 		return;
 	}
 	if (!host) {

@@ -7,10 +7,10 @@
  *
  * Scopes by kind, narrowest first:
  *   files           exact (this path and operation) · dir (everything below its folder)
- *   exec            exact (this argv) · subcommand (program and the arguments up to the first that is
- *                   no option: options in front of it may change what it does) · program (any argv)
- *   connect, listen exact (address and port) · host (any port)
- * A grant never crosses an operation, and covers only requests that the same rule asks about. */
+ *   exec            exact (this argv) · subcommand (program and the arguments up to the first that
+ * is no option: options in front of it may change what it does) · program (any argv) connect,
+ * listen exact (address and port) · host (any port) A grant never crosses an operation, and covers
+ * only requests that the same rule asks about. */
 
 #include "supervisord/proto/request.h"
 

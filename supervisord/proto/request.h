@@ -17,21 +17,22 @@
 #include "supervisord/proto/op.h"
 
 #define REQUEST_JSON_MAX (512 * 1024) /* a request with a long argv; longer ones are denied */
-#define REQUEST_ARGV_MAX 32768 /* elements kept; an argv beyond that is refused */
+#define REQUEST_ARGV_MAX 32768        /* elements kept; an argv beyond that is refused */
 
 struct request {
 	enum op op;
 
-	/* Files, programs, unix sockets: the name of the resolved object, absolute, in the session's
-	 * view ("/home/u/notes.txt"). */
+	/* Files, programs, unix sockets: the name of the resolved object, absolute, in the
+	 * session's view ("/home/u/notes.txt"). */
 	char *path;
 	/* The name that was asked for, made absolute but not resolved; NULL when it equals path.
 	 * Stricter rules match it too, looser ones never. */
 	char *alias;
 	/* Rename and link: the other end, for people; the two ends are judged as two requests. */
 	char *other;
-	/* The object lies in a .git folder that this session made itself: the shipped rules that guard
-	 * repositories (named "repo-...") do not apply. Only ever set from the broker's own records. */
+	/* The object lies in a .git folder that this session made itself: the shipped rules that
+	 * guard repositories (named "repo-...") do not apply. Only ever set from the broker's own
+	 * records. */
 	bool fresh_repo;
 
 	/* exec: argv as given; interpreter of a script or NULL. */
@@ -41,7 +42,7 @@ struct request {
 
 	/* connect, listen */
 	enum net_proto proto;
-	char *host;       /* canonical numeric address, or the name where one is known; NULL for unix */
+	char *host; /* canonical numeric address, or the name where one is known; NULL for unix */
 	uint8_t addr[16]; /* IPv6, or IPv4 mapped into ::ffff:0:0/96 */
 	uint16_t port;
 

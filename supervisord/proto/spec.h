@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_PROTO_SPEC_H
 #define SUPERVISORD_PROTO_SPEC_H
 
-/* What `agentctl run` hands to agent-broker: a sealed memfd on descriptor SPEC_FD with this as strict
- * JSON, and a unix seqpacket socket on RUN_FD for what happens then (struct run_message). */
+/* What `agentctl run` hands to agent-broker: a sealed memfd on descriptor SPEC_FD with this as
+ * strict JSON, and a unix seqpacket socket on RUN_FD for what happens then (struct run_message). */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,11 +37,11 @@ struct session_spec {
 	char *profile;   /* shipped policy, "core" by default */
 	struct spec_policy *policies;
 	size_t n_policies;
-	bool pty;             /* give the agent a terminal of its own */
-	uint16_t rows, cols;  /* its first size */
-	bool no_ask;          /* every ask is a denial at once */
-	bool reduced_userns;  /* --allow-reduced userns: go on without user namespaces */
-	bool force_no_userns; /* for tests and doctor: behave as if there were none */
+	bool pty;              /* give the agent a terminal of its own */
+	uint16_t rows, cols;   /* its first size */
+	bool no_ask;           /* every ask is a denial at once */
+	bool reduced_userns;   /* --allow-reduced userns: go on without user namespaces */
+	bool force_no_userns;  /* for tests and doctor: behave as if there were none */
 	uint64_t timeout_usec; /* end the session after this; 0 = never */
 	char *control;         /* path of the control socket */
 	char *preload;         /* path of the accelerator library, or NULL */
@@ -65,7 +65,7 @@ enum run_message_kind {
 	RUN_STOPPED,     /* the agent's process group was stopped; value = signal */
 	RUN_EXITED,      /* value = wait status of the agent; the broker ends afterwards */
 	RUN_FAILED,      /* value = exit status for agentctl (125, 126, 127, 78); text = why */
-	RUN_NOTICE,      /* text for the person, printed by agentctl before the start or after the end */
+	RUN_NOTICE, /* text for the person, printed by agentctl before the start or after the end */
 	/* agentctl -> broker */
 	RUN_SIGNAL = 64, /* value = signal for the agent's foreground process group */
 	RUN_CONTINUE,    /* the job was resumed by the outer shell */
