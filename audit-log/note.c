@@ -18,7 +18,8 @@
 #define SIG_PREFIX_SIZE 4
 #define RAW_MAX (AUDIT_NOTE_LINE_MAX / 4 * 3)
 
-/* Length of the UTF-8 character at P, 0 when it is not one (RFC 3629: no surrogates, no long forms). */
+/* Length of the UTF-8 character at P, 0 when it is not one (RFC 3629: no surrogates, no long
+ * forms). */
 static size_t utf8_char(const uint8_t *p, size_t size)
 {
 	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -80,7 +81,7 @@ static bool base64_decode(
 		return false;
 	return sodium_base642bin(out, out_max, text, size, NULL, out_sizep, &end,
 		       sodium_base64_VARIANT_ORIGINAL) == 0 &&
-		end == text + size;
+	       end == text + size;
 }
 
 int audit_vkey_init(
@@ -142,8 +143,7 @@ char *audit_vkey_format(const struct audit_vkey *key)
 
 	raw[0] = key->type;
 	memcpy(raw + 1, key->pk, AUDIT_PK_SIZE);
-	sodium_bin2base64(
-		base64, sizeof(base64), raw, sizeof(raw), sodium_base64_VARIANT_ORIGINAL);
+	sodium_bin2base64(base64, sizeof(base64), raw, sizeof(raw), sodium_base64_VARIANT_ORIGINAL);
 	if (asprintf(&text, "%s+%08" PRIx32 "+%s", key->name, key->id, base64) < 0)
 		return NULL;
 	return text;
@@ -181,7 +181,8 @@ int audit_note_parse(const char *data, size_t size, struct audit_note *note)
 	size_t split = 0;
 
 	memset(note, 0, sizeof(*note));
-	if (size < 4 || size > AUDIT_NOTE_MAX || data[size - 1] != '\n' || !is_note_text(data, size))
+	if (size < 4 || size > AUDIT_NOTE_MAX || data[size - 1] != '\n' ||
+		!is_note_text(data, size))
 		return AUDIT_NOTE_E_MALFORMED;
 	/* The last empty line: the text ends with its first newline. */
 	for (size_t i = size - 1; i > 0; i--)
@@ -219,8 +220,8 @@ static bool check_cosignature(const struct audit_note *note, const struct audit_
 	buf_printf(&message, "cosignature/v1\ntime %" PRIu64 "\n", time);
 	buf_append(&message, note->text, note->text_size);
 	good = message.error == 0 &&
-		crypto_sign_verify_detached(
-			raw + 8, (const uint8_t *)message.data, message.size, key->pk) == 0;
+	       crypto_sign_verify_detached(
+		       raw + 8, (const uint8_t *)message.data, message.size, key->pk) == 0;
 	buf_deinit(&message);
 	if (good)
 		*timestampp = time;
@@ -261,8 +262,7 @@ int audit_note_check(
 	return 0;
 }
 
-int audit_note_verify(
-	const struct audit_note *note, const struct audit_vkey *keys, size_t n_keys)
+int audit_note_verify(const struct audit_note *note, const struct audit_vkey *keys, size_t n_keys)
 {
 	bool found = false;
 
@@ -290,8 +290,7 @@ void audit_note_add_signature(
 	for (unsigned i = 0; i < 4; i++)
 		raw[i] = (uint8_t)(key->id >> (24 - 8 * i));
 	memcpy(raw + 4, signature, size);
-	sodium_bin2base64(
-		base64, sizeof(base64), raw, 4 + size, sodium_base64_VARIANT_ORIGINAL);
+	sodium_bin2base64(base64, sizeof(base64), raw, 4 + size, sodium_base64_VARIANT_ORIGINAL);
 	buf_printf(buf, SIG_PREFIX "%s %s\n", key->name, base64);
 }
 
@@ -310,7 +309,7 @@ size_t audit_note_measure(const char *data, size_t size)
 		if (!in_sigs) {
 			in_sigs = length == 0 && at > 0;
 		} else if (length > SIG_PREFIX_SIZE &&
-			memcmp(data + at, SIG_PREFIX, SIG_PREFIX_SIZE) == 0) {
+			   memcmp(data + at, SIG_PREFIX, SIG_PREFIX_SIZE) == 0) {
 			signed_ = true;
 		} else {
 			return signed_ ? at : 0;

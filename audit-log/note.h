@@ -12,9 +12,9 @@
 #include "audit-log/tree.h"
 #include "supervisord/base/buf.h"
 
-#define AUDIT_NOTE_MAX 65536      /* bytes of one note */
-#define AUDIT_NOTE_SIGS_MAX 64    /* signature lines of one note */
-#define AUDIT_NOTE_LINE_MAX 8192  /* bytes of one signature's base64 */
+#define AUDIT_NOTE_MAX 65536     /* bytes of one note */
+#define AUDIT_NOTE_SIGS_MAX 64   /* signature lines of one note */
+#define AUDIT_NOTE_LINE_MAX 8192 /* bytes of one signature's base64 */
 #define AUDIT_KEY_NAME_MAX 255
 #define AUDIT_SIG_SIZE 64
 #define AUDIT_PK_SIZE 32
@@ -76,20 +76,20 @@ int audit_note_check(const struct audit_note *note, const struct audit_vkey *key
 	uint64_t *timestampp) _must_use_;
 /* The rule for a set of known keys: one false signature rejects, unknown lines are passed over, at
  * least one must be true. 0, AUDIT_NOTE_E_NO_KEY, AUDIT_NOTE_E_BAD_SIGNATURE. */
-int audit_note_verify(const struct audit_note *note, const struct audit_vkey *keys,
-	size_t n_keys) _must_use_;
+int audit_note_verify(
+	const struct audit_note *note, const struct audit_vkey *keys, size_t n_keys) _must_use_;
 /* Appends one signature line; SIGNATURE is SIZE bytes (64, or 8 + 64 for a cosignature). */
-void audit_note_add_signature(struct buf *buf, const struct audit_vkey *key,
-	const uint8_t *signature, size_t size);
-/* How many bytes the first note of a sequence of notes takes, or 0 when it is not complete: a text, an
- * empty line, signature lines, and something other than a signature line or the end. */
+void audit_note_add_signature(
+	struct buf *buf, const struct audit_vkey *key, const uint8_t *signature, size_t size);
+/* How many bytes the first note of a sequence of notes takes, or 0 when it is not complete: a text,
+ * an empty line, signature lines, and something other than a signature line or the end. */
 size_t audit_note_measure(const char *data, size_t size);
 
 /* Reads the text of a note as a checkpoint. 0 or AUDIT_NOTE_E_MALFORMED. */
 int audit_checkpoint_parse(
 	const char *text, size_t size, struct audit_checkpoint *checkpoint) _must_use_;
 /* Appends a checkpoint's text. Errors stick in BUF. */
-void audit_checkpoint_format(struct buf *buf, const char *origin, uint64_t size,
-	const uint8_t root[AUDIT_HASH_SIZE]);
+void audit_checkpoint_format(
+	struct buf *buf, const char *origin, uint64_t size, const uint8_t root[AUDIT_HASH_SIZE]);
 
 #endif

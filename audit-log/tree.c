@@ -8,8 +8,8 @@
 
 #include "supervisord/base/error.h"
 
-/* The tree of RFC 6962. Leaves and inner nodes are told apart by a first byte, so that neither can be
- * passed off as the other; a range is split at the largest power of two below its length. */
+/* The tree of RFC 6962. Leaves and inner nodes are told apart by a first byte, so that neither can
+ * be passed off as the other; a range is split at the largest power of two below its length. */
 
 void audit_hash_leaf(const void *data, size_t size, uint8_t out[AUDIT_HASH_SIZE])
 {
@@ -92,8 +92,8 @@ static uint64_t split_point(uint64_t n)
 
 /* The hash of the leaves [LO, HI). LO is always a multiple of the power of two that covers it, as
  * every range comes from splitting [0, n). */
-static int range_hash(
-	audit_tree_get_fn get, void *userdata, uint64_t lo, uint64_t hi, uint8_t out[AUDIT_HASH_SIZE])
+static int range_hash(audit_tree_get_fn get, void *userdata, uint64_t lo, uint64_t hi,
+	uint8_t out[AUDIT_HASH_SIZE])
 {
 	uint64_t n = hi - lo;
 	uint8_t right[AUDIT_HASH_SIZE];
@@ -244,5 +244,6 @@ bool audit_proof_check_consistency(const struct audit_proof *proof, uint64_t old
 		fn >>= 1;
 		sn >>= 1;
 	}
-	return sn == 0 && memcmp(fr, old_root, sizeof(fr)) == 0 && memcmp(sr, root, sizeof(sr)) == 0;
+	return sn == 0 && memcmp(fr, old_root, sizeof(fr)) == 0 &&
+	       memcmp(sr, root, sizeof(sr)) == 0;
 }

@@ -14,9 +14,9 @@
 
 #define AUDIT_HASH_SIZE 32
 #define AUDIT_TREE_HEIGHT_MAX 63
-#define AUDIT_TILE_HEIGHT 8   /* levels of the tree in one C2SP tile */
-#define AUDIT_TILE_LEVELS 8   /* 8 * 8 covers every possible height */
-#define AUDIT_PROOF_MAX 126   /* hashes in the longest proof */
+#define AUDIT_TILE_HEIGHT 8 /* levels of the tree in one C2SP tile */
+#define AUDIT_TILE_LEVELS 8 /* 8 * 8 covers every possible height */
+#define AUDIT_PROOF_MAX 126 /* hashes in the longest proof */
 
 /* A tree that is only appended to. node[h] is in use where bit h of size is set. */
 struct audit_tree {
@@ -24,8 +24,8 @@ struct audit_tree {
 	uint8_t node[AUDIT_TREE_HEIGHT_MAX + 1][AUDIT_HASH_SIZE];
 };
 
-/* What one append completed: hash[0] is the leaf, hash[k] the perfect subtree of height 8k that ends
- * with this leaf: one new entry each for the tiles of levels 0 to n-1. */
+/* What one append completed: hash[0] is the leaf, hash[k] the perfect subtree of height 8k that
+ * ends with this leaf: one new entry each for the tiles of levels 0 to n-1. */
 struct audit_tree_step {
 	unsigned n;
 	uint8_t hash[AUDIT_TILE_LEVELS][AUDIT_HASH_SIZE];
@@ -39,10 +39,11 @@ void audit_hash_node(const uint8_t left[AUDIT_HASH_SIZE], const uint8_t right[AU
 
 void audit_tree_init(struct audit_tree *tree);
 /* Adds a leaf hash. STEP may be NULL. */
-void audit_tree_append(struct audit_tree *tree, const uint8_t leaf[AUDIT_HASH_SIZE],
-	struct audit_tree_step *step);
+void audit_tree_append(
+	struct audit_tree *tree, const uint8_t leaf[AUDIT_HASH_SIZE], struct audit_tree_step *step);
 /* Adds a perfect subtree of 2^HEIGHT leaves by its hash; the size must be a multiple of 2^HEIGHT.
- * STEP (may be NULL) begins at hash[0] = the entry for the tile level HEIGHT / 8, which must divide. */
+ * STEP (may be NULL) begins at hash[0] = the entry for the tile level HEIGHT / 8, which must
+ * divide. */
 void audit_tree_append_subtree(struct audit_tree *tree, unsigned height,
 	const uint8_t hash[AUDIT_HASH_SIZE], struct audit_tree_step *step);
 /* The root; SHA-256("") for the empty tree. */
@@ -50,8 +51,8 @@ void audit_tree_root(const struct audit_tree *tree, uint8_t out[AUDIT_HASH_SIZE]
 
 /* Gives the hash of the perfect subtree of 2^HEIGHT leaves that begins at leaf INDEX << HEIGHT.
  * 0 or -errno. */
-typedef int (*audit_tree_get_fn)(void *userdata, unsigned height, uint64_t index,
-	uint8_t out[AUDIT_HASH_SIZE]);
+typedef int (*audit_tree_get_fn)(
+	void *userdata, unsigned height, uint64_t index, uint8_t out[AUDIT_HASH_SIZE]);
 
 struct audit_proof {
 	size_t n_hashes;
