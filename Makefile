@@ -157,7 +157,7 @@ $(eval $(call unit_rule,agentctl,agentctl $(B_CTL)))
 $(BUILD)/lib/agentctl.a: $(filter-out $(BUILD)/agentctl/main.o,$(call objs,agentctl))
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(BUILD)/lib/supervisord-broker-link.a: $(BUILD)/supervisord/broker/link.o $(BUILD)/supervisord/broker/spool.o
+$(BUILD)/lib/supervisord-broker-link.a: $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard supervisord/broker/link*.c)) supervisord/broker/spool.c)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -40,6 +40,9 @@ bool spool_is_empty(const struct spool *spool);
 typedef int (*spool_fn)(void *userdata, const char *line, size_t size);
 int spool_read(struct spool *spool, uint64_t *offsetp, spool_fn fn, void *userdata) _must_use_;
 
+/* Is there no record from byte OFFSET on? */
+bool spool_is_end(const struct spool *spool, uint64_t offset);
+
 /* Everything was replayed: removes the file. 0 or -errno. */
 int spool_remove(struct spool *spool) _must_use_;
 
