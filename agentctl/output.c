@@ -8,11 +8,9 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "supervisord/base/buf.h"
 #include "supervisord/base/display.h"
 #include "supervisord/base/json.h"
 
-#define TEXT_MAX (16 * 1024 * 1024)
 #define COLUMNS_MAX 16
 
 struct out_table {
@@ -74,34 +72,8 @@ int out_options(const struct verb *verb, const struct options *options, int resu
 
 char *out_safe(const char *text)
 {
-	struct buf buf;
-	char *safe;
+	char *safe = display_reescape(text ? text : "-");
 
-	if (!text)
-		text = "-";
-	/* display_escape doubles a backslash; what is already escaped has some. So the pieces
-	 * between them are escaped, and they stay. */
-	buf_init(&buf, TEXT_MAX);
-	while (*text) {
-		size_t n = strcspn(text, "\\\n");
-
-		if (n > 0) {
-			_cleanup_(freep) char *piece = display_escape(text, n, NULL);
-
-			if (!piece)
-				out_of_memory();
-			buf_puts(&buf, piece);
-		} else {
-			buf_puts(&buf, *text == '\n' ? "\\n" : "\\");
-			n = 1;
-		}
-		text += n;
-	}
-	buf_puts(&buf, "");
-	if (buf.error)
-		out_of_memory();
-	safe = buf.size ? buf_take(&buf) : strdup("");
-	buf_deinit(&buf);
 	if (!safe)
 		out_of_memory();
 	return safe;

@@ -25,6 +25,10 @@ enum display_flag {
  * NULL when out of memory. */
 char *display_escape(const char *data, size_t size, unsigned *flagsp);
 
+/* Text that should be escaped already: its escapes stay as they are, and whatever is not safe for a
+ * terminal is escaped now, newlines too. Owned by the caller; NULL when out of memory. */
+char *display_reescape(const char *text);
+
 /* display_escape of a NUL-terminated string, cut in the middle so that it has at most MAX bytes;
  * the cut is shown as "...[N bytes]..." and the last 40 bytes stay. MAX at least 80. */
 char *display_escape_short(const char *text, size_t max, unsigned *flagsp);
