@@ -3,12 +3,12 @@
 #ifndef SUPERVISORD_SANDBOX_LAUNCH_H
 #define SUPERVISORD_SANDBOX_LAUNCH_H
 
-/* Applies a plan: namespaces, mounts, process 1 of the session (our init), the agent under Landlock and the
- * filter, stopped just before its exec. Called from a single-threaded process; init is its child and dies
- * with it.
+/* Applies a plan: namespaces, mounts, process 1 of the session (our init), the agent under Landlock
+ * and the filter, stopped just before its exec. Called from a single-threaded process; init is its
+ * child and dies with it.
  *
- * Order in the agent's process: own process group (and terminal) -> descriptors closed -> bounding set,
- * no_new_privs -> Landlock -> filter -> the caller takes the listener -> exec. */
+ * Order in the agent's process: own process group (and terminal) -> descriptors closed -> bounding
+ * set, no_new_privs -> Landlock -> filter -> the caller takes the listener -> exec. */
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,6 +24,8 @@ struct launch {
 	int root_fd;     /* O_PATH of "/" as the session sees it */
 	int init_sock;   /* seqpacket: struct init_message both ways */
 	int pty_fd;      /* master of the agent's terminal, or -1 */
+	int gate_fd;     /* holds the agent until launch_go(); ours alone */
+	char *tmp_dir; /* the session's folder in a shared /tmp, removed by launch_end(), or NULL */
 };
 
 enum init_message_kind {
@@ -42,8 +44,13 @@ struct init_message {
 	int32_t value;
 };
 
-/* Starts the session up to the point before the agent's exec. *MESSAGEP (owned by the caller) names the
- * step that failed. 0 or -errno; after an error nothing runs. */
+/* Gives up every capability of the calling process for good (all sets, no_new_privs). As the owner
+ * of the session's user namespace the caller can still read, trace and reach into it. After
+ * launch_start(), in each thread or before there are threads. 0 or -errno. */
+int launch_drop_caps(void) _must_use_;
+
+/* Starts the session up to the point before the agent's exec. *MESSAGEP (owned by the caller) names
+ * the step that failed. 0 or -errno; after an error nothing runs. */
 int launch_start(const struct plan *plan, const struct session_spec *spec, struct launch *launch,
 	char **messagep) _must_use_;
 /* Lets the agent exec: call when the workers are ready for notifications. 0 or -errno. */

@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_SANDBOX_PROBE_H
 #define SUPERVISORD_SANDBOX_PROBE_H
 
-/* What the running kernel really offers, found out with real children and real calls, never by version
- * number. Takes a few milliseconds. */
+/* What the running kernel really offers, found out with real children and real calls, never by
+ * version number. Takes a few milliseconds. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ struct probe_result {
 	int error;        /* errno of the failing step */
 	const char *name; /* static */
 	const char *what; /* static: what is lost without it */
-	char remedy[256]; /* the one thing to do; "" when there is none */
+	char remedy[512]; /* the one thing to do; "" when there is none */
 };
 
 struct probe {

@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_SANDBOX_SYSCALLS_H
 #define SUPERVISORD_SANDBOX_SYSCALLS_H
 
-/* The table of system calls: which exist for the agent, which are refused, which notify. One table feeds the
- * filter, the plan and the broker's dispatcher. What is not in it gets ENOSYS. */
+/* The table of system calls: which exist for the agent, which are refused, which notify. One table
+ * feeds the filter, the plan and the broker's dispatcher. What is not in it gets ENOSYS. */
 
 #include <stddef.h>
 
@@ -24,7 +24,8 @@ struct syscall_entry {
 	int nr;           /* native number, or -1 where the build's libc has none */
 	enum syscall_disposition disposition;
 	int error;
-	const char *class; /* for the plan and people: "open", "names", "metadata", "exec", "network" */
+	const char *class; /* for the plan and people: "open", "names", "metadata", "exec",
+			      "network" */
 };
 
 extern const struct syscall_entry syscall_table[];
