@@ -234,6 +234,7 @@ int policies_load(
 	int r;
 
 	policies_vars_init(&vars, dirs, spec->workspace);
+	vars.vars.tmp_shared = spec->reduced_userns || spec->force_no_userns;
 	diag_list_init(&diags);
 	r = policy_set_new(&vars.vars, &set);
 	if (r == 0)

@@ -10,8 +10,9 @@
 
 #include "supervisord/base/cleanup.h"
 
-#define ARENA_MAX (256UL * 1024 * 1024) /* bytes in one arena; beyond that it is "out of memory"   \
-					 */
+#define ARENA_MAX                                                                                  \
+	(256UL * 1024 * 1024) /* bytes in one arena; beyond that it is "out of memory"             \
+			       */
 
 struct arena_block;
 

@@ -55,6 +55,7 @@ const struct policy_vars *bind_copy_vars(struct arena *arena, const struct polic
 
 	if (!copy)
 		return NULL;
+	copy->tmp_shared = vars->tmp_shared;
 	(void)snprintf(runtime, sizeof(runtime), "/run/user/%u", (unsigned)getuid());
 	copy->home = copy_var(arena, vars->home ? vars->home : "/nonexistent", "", "");
 	if (!copy->home)
@@ -276,49 +277,20 @@ static bool is_below(const char *path, const char *root)
 	return !strncmp(path, root, size) && (!path[size] || path[size] == '/');
 }
 
-/* The longest existing beginning of PATH without symbolic links, with the rest appended. Owned by
- * the caller; NULL when memory is short. */
-static char *resolve_longest(const char *path)
-{
-	_cleanup_(freep) char *head = strdup(path);
-	char *joined = NULL;
-
-	if (!head)
-		return NULL;
-	for (;;) {
-		_cleanup_(freep) char *real = realpath(head, NULL);
-		char *slash;
-
-		if (real) {
-			const char *tail = path + strlen(head);
-
-			if (!strcmp(real, "/") && *tail == '/')
-				real[0] = '\0';
-			if (asprintf(&joined, "%s%s", real, tail) < 0)
-				return NULL;
-			return joined;
-		}
-		slash = strrchr(head, '/');
-		if (!slash || slash == head)
-			return strdup(path);
-		*slash = '\0';
-	}
-}
-
 struct path_pattern *bind_resolve(const struct bind_context *context,
 	const struct path_pattern *pattern, bool widen, bool *failedp)
 {
-	_cleanup_(freep) char *real = NULL;
+	const char *real;
 	struct component components[PATTERN_COMPONENTS_MAX];
 	struct path_pattern *resolved;
 	size_t n = 0;
 
-	if (!context->resolve || pattern->abstract || !pattern->n_prefix)
+	if (!context->resolver || pattern->abstract || !pattern->n_prefix)
 		return NULL;
 	if (widen && (is_below(pattern->prefix, context->vars->project) ||
 			     is_below(pattern->prefix, context->vars->tmp)))
 		return NULL;
-	real = resolve_longest(pattern->prefix);
+	real = resolver_resolve(context->resolver, pattern->prefix);
 	if (!real) {
 		*failedp = true;
 		return NULL;

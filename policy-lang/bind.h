@@ -9,11 +9,12 @@
 #include "policy-lang/ast.h"
 #include "policy-lang/pattern.h"
 #include "policy-lang/policy.h"
+#include "policy-lang/resolve.h"
 
 struct bind_context {
 	struct arena *arena;
 	const struct policy_vars *vars; /* every member set */
-	bool resolve;                   /* look at the file system */
+	struct resolver *resolver;      /* NULL = do not look at the file system */
 };
 
 /* A copy of VARS in ARENA with every member set: what is missing gets its usual value below the

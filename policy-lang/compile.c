@@ -153,7 +153,7 @@ static int remember_objects(struct compiler *compiler, const struct rule *rule)
 {
 	struct compiled *compiled = compiler->compiled;
 
-	if (!compiler->context->resolve || !rule_is_strict(rule))
+	if (!compiler->context->resolver || !rule_is_strict(rule))
 		return 0;
 	for (size_t i = 0; i < rule->targets.n_paths; i++) {
 		const struct path_pattern *pattern = rule->targets.paths[i];
@@ -363,6 +363,18 @@ static const char *literal(struct arena *arena, const char *path, const char *su
 	return text;
 }
 
+/* Is /tmp the host's, where the supervisor keeps its sockets when it has no other folder for them?
+ * A rule about a name in /tmp costs: it keeps the kernel from deciding alone about a session's own.
+ */
+static bool sees_host_tmp(const struct policy_vars *vars)
+{
+	const char *project = vars->project;
+	size_t size = strlen(project);
+
+	return vars->tmp_shared || !strcmp(project, "/") || strcmp(vars->tmp, "/tmp") != 0 ||
+	       (!strncmp(vars->tmp, project, size) && (!vars->tmp[size] || vars->tmp[size] == '/'));
+}
+
 static int compile_hard(struct compiler *compiler)
 {
 	const struct policy_vars *vars = compiler->context->vars;
@@ -374,8 +386,10 @@ static int compile_hard(struct compiler *compiler)
 		literal(arena, vars->xdg_state, "/agent-supervisor"),
 		literal(arena, vars->xdg_runtime, "/agent-supervisor"),
 		arena_printf(arena, "/run/user/%u/agent-supervisor", uid),
+		/* The last: the folder for sockets where there is no other. */
 		arena_printf(arena, "/tmp/agent-supervisor-%u", uid),
 	};
+	const size_t n_own = ARRAY_LEN(own) - !sees_host_tmp(vars);
 	const char *const org[] = {"/etc/agent-supervisor"};
 	const char **above = NULL;
 	size_t n_above = 0;
@@ -387,11 +401,10 @@ static int compile_hard(struct compiler *compiler)
 	for (size_t i = 0; i < 3 && !r; i++)
 		r = push_ancestors(compiler, own[i], &above, &n_above);
 	if (!r)
-		r = hard_rule(
-			compiler, OP_MASK_FILE | OP_MASK(OP_EXEC), own, ARRAY_LEN(own), "/**");
+		r = hard_rule(compiler, OP_MASK_FILE | OP_MASK(OP_EXEC), own, n_own, "/**");
 	if (!r)
-		r = hard_rule(compiler, OP_MASK(OP_CONNECT) | OP_MASK(OP_LISTEN), own,
-			ARRAY_LEN(own), "/**");
+		r = hard_rule(
+			compiler, OP_MASK(OP_CONNECT) | OP_MASK(OP_LISTEN), own, n_own, "/**");
 	if (!r)
 		r = hard_rule(compiler, changing, org, ARRAY_LEN(org), "/**");
 	if (!r)

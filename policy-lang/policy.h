@@ -26,6 +26,9 @@ struct policy_vars {
 	const char *project;
 	const char *tmp;
 	const char *xdg_config, *xdg_state, *xdg_data, *xdg_cache, *xdg_runtime;
+	/* TMP is the folder that the host and other users see (reduced mode), not the session's
+	 * own. */
+	bool tmp_shared;
 };
 
 /* An empty set. 0 or -ENOMEM. */

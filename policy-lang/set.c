@@ -144,8 +144,9 @@ static int resolve_uses(struct policy_set *set, struct diag_list *diags)
 
 int policy_set_seal(struct policy_set *set, struct diag_list *diags)
 {
+	struct resolver resolver = {.arena = &set->arena};
 	const struct bind_context context = {
-		.arena = &set->arena, .vars = set->vars, .resolve = true};
+		.arena = &set->arena, .vars = set->vars, .resolver = &resolver};
 	struct compiled *compiled;
 	int r;
 

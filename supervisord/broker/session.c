@@ -33,12 +33,42 @@ struct session {
 	struct broker broker;
 };
 
+/* The folder that holds PATH, owned by the caller. */
+static char *session_above(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strndup(path, slash && slash != path ? (size_t)(slash - path) : 1);
+}
+
+/* What the variable says, as dirs_init() reads such variables; NULL = the usual place. */
+static const char *session_xdg(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && value[0] == '/' ? value : NULL;
+}
+
 static int session_policies(struct session *s, const struct session_spec *spec, int run_fd)
 {
 	struct diag_list diags;
-	struct policy_vars vars = {.home = s->dirs.home, .project = spec->workspace, .tmp = "/tmp"};
+	_cleanup_(freep) char *config = session_above(s->dirs.config);
+	_cleanup_(freep) char *state = session_above(s->dirs.state);
+	struct policy_vars vars = {
+		.home = s->dirs.home,
+		.project = spec->workspace,
+		.tmp = "/tmp",
+		.xdg_config = config,
+		.xdg_state = state,
+		.xdg_data = session_xdg("XDG_DATA_HOME"),
+		.xdg_cache = session_xdg("XDG_CACHE_HOME"),
+		.xdg_runtime = session_xdg("XDG_RUNTIME_DIR"),
+		.tmp_shared = spec->reduced_userns || spec->force_no_userns,
+	};
 	int r;
 
+	if (!config || !state)
+		return err_trace(-ENOMEM);
 	diag_list_init(&diags);
 	r = policy_set_new(&vars, &s->policies);
 	if (r == 0)
