@@ -29,6 +29,7 @@
 
 struct epoch {
 	uint64_t number, index, boottime;
+	char boot[37];
 	char pk[2 * AUDIT_PK_SIZE + 1];
 };
 
@@ -123,6 +124,7 @@ static bool note_key(struct recovery *recovery, uint64_t index, const char *line
 	recovery->epoch.number = (uint64_t)epoch;
 	recovery->epoch.index = index;
 	recovery->epoch.boottime = record.boottime_usec;
+	memcpy(recovery->epoch.boot, record.boot, sizeof(recovery->epoch.boot));
 	strcpy(recovery->epoch.pk, pk);
 	return true;
 }
@@ -295,6 +297,16 @@ static int take_key(struct recovery *recovery, uint64_t before)
 	return load_epoch_key(recovery, recovery->epoch.number, recovery->epoch.pk, &log->next_key);
 }
 
+/* Could RECORD have been written in the epoch? Else taking it up would spoil the epoch for a
+ * verifier. */
+static bool is_of_epoch(const struct epoch *epoch, const struct audit_record *record)
+{
+	if (strcmp(record->type, "log.key") == 0 || strcmp(record->type, "log.tick") == 0)
+		return true;
+	return strcmp(record->boot, epoch->boot) == 0 && record->boottime_usec >= epoch->boottime &&
+	       record->boottime_usec - epoch->boottime <= AUDIT_EPOCH_USEC_MAX + AUDIT_EPOCH_SLACK;
+}
+
 /* One line behind the checkpoint: 1 = taken up, 0 = not a record that follows, -errno. */
 static int take_line(struct recovery *recovery, const char *line, size_t size)
 {
@@ -303,7 +315,8 @@ static int take_line(struct recovery *recovery, const char *line, size_t size)
 	struct audit_record record;
 	int r;
 
-	if (audit_record_parse(line, size, &record, NULL) < 0 || record.seq != log->tree.size)
+	if (audit_record_parse(line, size, &record, NULL) < 0 || record.seq != log->tree.size ||
+		!is_of_epoch(&before, &record))
 		return 0;
 	r = note_key(recovery, log->tree.size, line, size) ? 0 : AUDIT_KEY_E_BAD;
 	if (r == 0 && recovery->epoch.index != before.index)

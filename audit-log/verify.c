@@ -189,8 +189,7 @@ static bool epoch_ended_in_time(const struct verify *v)
 		return true;
 	return strcmp(record.boot, v->epoch_boot) == 0 &&
 	       record.boottime_usec >= v->epoch_boottime &&
-	       record.boottime_usec - v->epoch_boottime <=
-		       AUDIT_EPOCH_USEC_MAX + VERIFY_EPOCH_SLACK;
+	       record.boottime_usec - v->epoch_boottime <= AUDIT_EPOCH_USEC_MAX + AUDIT_EPOCH_SLACK;
 }
 
 /* A log.key record begins an epoch: the next one, and in time. */
@@ -414,6 +413,25 @@ static int add_line(struct verify *v, const char *line, size_t size)
 	return audit_tiles_add(v->tiles, 0, &step, check_tile, v);
 }
 
+/* What the writer has appended meanwhile, or did not live to sign: mentioned, not judged. */
+static int count_unsigned(struct verify *v, struct audit_reader *reader)
+{
+	const char *line;
+	size_t size;
+	int r;
+
+	for (;;) {
+		r = audit_reader_next(reader, &line, &size);
+		if (r < 0)
+			return r;
+		if (r == AUDIT_READER_END)
+			return 0;
+		v->n_unsigned++;
+		if (r == AUDIT_READER_TORN)
+			return 0;
+	}
+}
+
 /* The pass. */
 int audit_verify_records(struct verify *v)
 {
@@ -441,15 +459,8 @@ int audit_verify_records(struct verify *v)
 			stop = next_stop(v);
 		}
 	}
-	/* What the writer has appended meanwhile, or did not live to sign. */
-	while (r == 0 && (r = audit_reader_next(&reader, &line, &size)) != AUDIT_READER_END) {
-		if (r < 0)
-			break;
-		v->n_unsigned++;
-		if (r == AUDIT_READER_TORN)
-			break;
-		r = 0;
-	}
+	if (r == 0)
+		r = count_unsigned(v, &reader);
 	audit_reader_deinit(&reader);
-	return r == AUDIT_READER_END || r == AUDIT_READER_TORN ? 0 : r;
+	return r;
 }

@@ -14,8 +14,7 @@
 #include "audit-log/tile.h"
 #include "audit-log/writer.h"
 
-#define VERIFY_E_FAILED 1 /* the report says what is wrong */
-#define VERIFY_EPOCH_SLACK (3600 * USEC_PER_SEC)
+#define VERIFY_E_FAILED 1      /* the report says what is wrong */
 #define VERIFY_OUTSIDE_MAX 256 /* checkpoints from outside */
 
 struct verify_outside {

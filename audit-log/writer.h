@@ -22,6 +22,7 @@
 #define AUDIT_NEW_RECORDS 2 /* log.open and log.key: what a log is created with */
 #define AUDIT_EPOCH_RECORDS_MAX 100000ULL
 #define AUDIT_EPOCH_USEC_MAX (24ULL * 3600 * USEC_PER_SEC)
+#define AUDIT_EPOCH_SLACK (3600 * USEC_PER_SEC) /* what a reader grants beyond that */
 #define AUDIT_PENDING_MAX 8192 /* records that wait for a commit before append makes one */
 #define AUDIT_PENDING_BYTES_MAX (4U << 20)
 #define AUDIT_LINES_MAX (16U << 20)
