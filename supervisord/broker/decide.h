@@ -16,7 +16,7 @@
  * away meanwhile: VERDICT_DENY. */
 enum verdict decide(struct notification *n, struct request *request);
 
-#define DECIDE_MAX 8 /* requests judged as one */
+#define DECIDE_MAX 16 /* requests judged as one */
 
 /* Judges several requests of one operation (the two ends of a rename) as one: the strictest wins;
  * at most one question is asked at a time. */

@@ -113,6 +113,18 @@ static struct fresh_repo *find(struct fresh_repos *fresh, int fd)
 	return NULL;
 }
 
+bool fresh_repos_is(struct fresh_repos *fresh, int fd)
+{
+	bool found;
+
+	if (!atomic_load(&fresh->any))
+		return false;
+	(void)pthread_mutex_lock(&fresh->lock);
+	found = find(fresh, fd) != NULL;
+	(void)pthread_mutex_unlock(&fresh->lock);
+	return found;
+}
+
 /* Climbs from the pinned folder, so that names that change meanwhile cannot mislead. */
 static struct fresh_repo *climb(struct fresh_repos *fresh, const struct path *path)
 {

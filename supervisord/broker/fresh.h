@@ -27,7 +27,10 @@ DEFINE_CLEANUP(struct fresh_repos *, fresh_repos_free);
 void fresh_repos_add(struct fresh_repos *fresh, int fd);
 /* Does the object (or the name to be made) lie at or below a remembered folder? */
 bool fresh_repos_holds(struct fresh_repos *fresh, const struct path *path);
-/* The same; and is this the first time that this is asked about the folder? For one record each. */
+/* Is the folder FD (borrowed) itself one of them, under whatever name? */
+bool fresh_repos_is(struct fresh_repos *fresh, int fd);
+/* As fresh_repos_holds(); and is this the first time that this is asked about the folder? For one
+ * record each. */
 bool fresh_repos_announce(struct fresh_repos *fresh, const struct path *path);
 
 #endif
