@@ -244,6 +244,14 @@ static void wipe(unsigned long from, unsigned long to)
 		memset((void *)from, 0, to - from); /* NOLINT(performance-no-int-to-ptr) */
 }
 
+static void rename_arguments(unsigned long from, unsigned long to)
+{
+	static const char name[] = "agent-init";
+
+	if (from != 0 && to >= from + sizeof(name))
+		memcpy((void *)from, name, sizeof(name)); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* The broker's arguments and environment are not for the session's `ps`. */
 static void wipe_origin(void)
 {
@@ -263,8 +271,9 @@ static void wipe_origin(void)
 	if (!rest || rest[1] == '\0')
 		return;
 	rest += 2;
-	wipe(stat_field(rest, 48), stat_field(rest, 49));
 	wipe(stat_field(rest, 50), stat_field(rest, 51));
+	wipe(stat_field(rest, 48), stat_field(rest, 49));
+	rename_arguments(stat_field(rest, 48), stat_field(rest, 49));
 }
 
 static void start_agent(struct init *init, struct start *start)

@@ -3,8 +3,9 @@
 #ifndef TESTS_UNIT_SANDBOX_HARNESS_H
 #define TESTS_UNIT_SANDBOX_HARNESS_H
 
-/* Runs a command in a real session and answers its notifications in the simplest way: everything goes on in
- * the kernel, but for calls that the test names. What the floor and the filter do is then seen bare. */
+/* Runs a command in a real session and answers its notifications in the simplest way: everything
+ * goes on in the kernel, but for calls that the test names. What the floor and the filter do is
+ * then seen bare. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +39,13 @@
 /* A policy that lets nearly everything through: what is tested here lies below it. */
 #define POLICY_OPEN                                                                                \
 	"policy \"t\" lang 1 layer builtin\n"                                                      \
-	"allow read,list \"/usr/**\" \"/lib/**\" \"/lib64/**\" \"/bin/**\" \"/sbin/**\" \"/proc/**\" "    \
-	"\"/sys/**\" \"/dev/**\"\n"                                                                  \
-	"allow read,list \"/etc/**\"\n"                                                             \
-	"allow read,list,write,create,delete,rename,link,chmod \"/tmp/**\" \"/dev/shm/**\"\n"         \
-	"allow exec \"/**\"\n"                                                                      \
-	"allow env \"*\"\n"                                                                         \
+	"allow read,list \"/usr/**\" \"/lib/**\" \"/lib64/**\" \"/bin/**\" \"/sbin/**\" "          \
+	"\"/proc/**\" "                                                                            \
+	"\"/sys/**\" \"/dev/**\"\n"                                                                \
+	"allow read,list \"/etc/**\"\n"                                                            \
+	"allow read,list,write,create,delete,rename,link,chmod \"/tmp/**\" \"/dev/shm/**\"\n"      \
+	"allow exec \"/**\"\n"                                                                     \
+	"allow env \"*\"\n"                                                                        \
 	"deny read,list \"/etc/shadow\"\n"
 
 struct session {
@@ -58,7 +60,7 @@ struct session {
 	int output; /* read end */
 	char text[OUTPUT_MAX];
 	size_t n_text;
-	int refuse_nr;     /* a call that is answered with EACCES; -1 = none */
+	int refuse_nr; /* a call that is answered with EACCES; -1 = none */
 	unsigned n_notified;
 	int exec_errno; /* of INIT_EXEC_FAILED */
 	int stop_signal;
@@ -84,19 +86,20 @@ static inline void session_init(struct session *s, const char *policy)
 	diag_list_init(&diags);
 	assert_int_equal(probe_run(&s->probe), 0);
 	assert_int_equal(policy_set_new(&vars, &s->policies), 0);
-	if (policy_set_add(s->policies, "t.policy", policy, strlen(policy), LAYER_BUILTIN, &diags) != 0 ||
+	if (policy_set_add(
+		    s->policies, "t.policy", policy, strlen(policy), LAYER_BUILTIN, &diags) != 0 ||
 		policy_set_seal(s->policies, &diags) != 0) {
 		diag_list_print(&diags, stderr);
 		fail_msg("the test's policy does not load");
 	}
 	diag_list_deinit(&diags);
-	s->env[0] = (char *)(uintptr_t)"PATH=/usr/local/bin:/usr/bin:/bin";
-	s->env[1] = (char *)(uintptr_t)"HOME=/usr/src";
+	s->env[0] = (char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin";
+	s->env[1] = (char *)(uintptr_t) "HOME=/usr/src";
 	s->spec = (struct session_spec){.argv = s->argv,
 		.env = s->env,
 		.n_env = 2,
-		.cwd = (char *)(uintptr_t)"/",
-		.workspace = (char *)(uintptr_t)"/usr/src",
+		.cwd = (char *)(uintptr_t) "/",
+		.workspace = (char *)(uintptr_t) "/usr/src",
 		.rows = 24,
 		.cols = 80};
 }
