@@ -360,6 +360,18 @@ static int next_note(struct verify *v)
 	return 0;
 }
 
+/* The history of a log starts with the checkpoint of its creation. */
+static int first_note(struct verify *v)
+{
+	int r = next_note(v);
+
+	if (r == 0 && v->checkpoint.size > VERIFY_CREATION_MAX &&
+		(!v->next || v->next_size > VERIFY_CREATION_MAX))
+		r = audit_verify_fail(v, AUDIT_TAMPERED, 0,
+			"the file \"" AUDIT_HISTORY_FILE "\" lacks its beginning");
+	return r;
+}
+
 /* All that refers to the present size. */
 static int check_stop(struct verify *v)
 {
@@ -441,7 +453,7 @@ int audit_verify_records(struct verify *v)
 	size_t size;
 	int r;
 
-	r = next_note(v);
+	r = first_note(v);
 	if (r != 0)
 		return r;
 	r = audit_reader_init(&reader, v->seg_fd, 0);

@@ -15,6 +15,7 @@
 #include "audit-log/writer.h"
 
 #define VERIFY_E_FAILED 1      /* the report says what is wrong */
+#define VERIFY_CREATION_MAX 16 /* records that a log is created with, at most */
 #define VERIFY_OUTSIDE_MAX 256 /* checkpoints from outside */
 
 struct verify_outside {
