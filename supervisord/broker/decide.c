@@ -41,6 +41,7 @@ static enum verdict decide_deny(struct notification *n, struct request *request,
 		return VERDICT_DENY;
 	if (target_describe(n, request) < 0)
 		log_debug("the requester of a denied operation is gone");
+	target_describe_command(n, request);
 	remedy = policy_set_remedy(b->policies, request);
 	json = record_decision(request, VERDICT_DENY, rule, outcome, remedy);
 	if (!json || link_record(b->link, json, true) < 0)
@@ -101,6 +102,7 @@ static enum verdict decide_ask(
 	r = target_describe(n, request);
 	if (r < 0)
 		return VERDICT_DENY;
+	target_describe_command(n, request);
 	r = link_ask(
 		b->link, request, rule, b->policy_digest, notification_still_wanted, n, &result);
 	if (r == 0 && result.answer == LINK_ALLOWED && notification_valid(n))

@@ -196,7 +196,7 @@ json_t *record_decision(const struct request *request, enum verdict verdict,
 
 static json_t *record_totals(const struct record_table *table)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "type", "session.totals", "allowed",
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "type", "decision.totals", "allowed",
 		(json_int_t)table->totals[VERDICT_ALLOW], "denied",
 		(json_int_t)table->totals[VERDICT_DENY], "hidden",
 		(json_int_t)table->totals[VERDICT_HIDE], "kinds", (json_int_t)table->n_used);

@@ -33,7 +33,7 @@ json_t *record_decision(const struct request *request, enum verdict verdict,
 	const struct policy_rule_info *rule, const char *outcome, const char *remedy);
 
 /* Sends one "decision.count" record for each kind of decision that was met more than once, and one
- * "session.totals". At the session's end, before link_end(). 0 or -errno. */
+ * "decision.totals". At the session's end, before link_end(). 0 or -errno. */
 int record_table_flush(struct record_table *table, struct link *link) _must_use_;
 
 #endif

@@ -186,3 +186,33 @@ int target_describe(struct notification *n, struct request *request)
 		return -ESRCH;
 	return notification_valid(n) ? 0 : -ESRCH;
 }
+
+void target_describe_command(struct notification *n, struct request *request)
+{
+	char path[40], text[TARGET_COMMAND_MAX + 1];
+	_cleanup_(closep) int fd = -1;
+	size_t count = 0, i = 0;
+	ssize_t got;
+
+	if (request->command || target_ids(n) < 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", n->tgid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	got = read(fd, text, TARGET_COMMAND_MAX);
+	if (got <= 0 || !notification_valid(n))
+		return;
+	text[got] = '\0';
+	for (const char *at = text; at < text + got; at += strlen(at) + 1)
+		count++;
+	request->command = calloc(count, sizeof(*request->command));
+	if (!request->command)
+		return;
+	for (const char *at = text; at < text + got && i < count; at += strlen(at) + 1) {
+		request->command[i] = strdup(at);
+		if (!request->command[i])
+			break;
+		request->n_command = ++i;
+	}
+}

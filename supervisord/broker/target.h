@@ -37,5 +37,9 @@ int target_pidfd(struct notification *n, int *fdp) _must_use_;
 /* Fills in the subject of REQUEST (pid, inner_pid, start, uid, program, cwd). 0, -ESRCH, -ENOMEM.
  */
 int target_describe(struct notification *n, struct request *request) _must_use_;
+/* Fills in the requester's command line, as far as it can be had; cut at TARGET_COMMAND_MAX bytes.
+ * For people and the log only: the requester can write it. */
+#define TARGET_COMMAND_MAX 16384
+void target_describe_command(struct notification *n, struct request *request);
 
 #endif

@@ -24,15 +24,19 @@ static void set_text(json_t *json, const char *key, const char *value, unsigned 
 	json_object_set_new(json, key, text ? json_string(text) : json_null());
 }
 
+/* Of an exec what would run; of everything else the command line of the program that asks. */
 static json_t *argv_to_json(const struct request *request, unsigned *flagsp)
 {
+	bool exec = request->op == OP_EXEC;
+	char *const *argv = exec ? request->argv : request->command;
+	size_t n = exec ? request->n_argv : request->n_command;
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < request->n_argv; i++) {
+	for (size_t i = 0; i < n; i++) {
 		_cleanup_(freep) char *text = NULL;
 		unsigned flags = 0;
 
-		text = display_escape(request->argv[i], strlen(request->argv[i]), &flags);
+		text = display_escape(argv[i], strlen(argv[i]), &flags);
 		*flagsp |= flags;
 		if (text)
 			json_array_append_new(array, json_string(text));

@@ -29,6 +29,7 @@ void request_free(struct request *request)
 	if (!request)
 		return;
 	json_bytes_array_free(request->argv, request->n_argv);
+	json_bytes_array_free(request->command, request->n_command);
 	free(request->path);
 	free(request->alias);
 	free(request->other);
@@ -177,6 +178,9 @@ json_t *request_to_json(const struct request *request)
 	if (request->op == OP_EXEC &&
 		json_set_bytes_array(json, "argv", request->argv, request->n_argv) < 0)
 		return NULL;
+	if (request->n_command > 0 &&
+		json_set_bytes_array(json, "command", request->command, request->n_command) < 0)
+		return NULL;
 	if (request_is_net(request) && request_set_net(json, request) < 0)
 		return NULL;
 	if (request_set_u64(json, "pid", (uint64_t)request->pid) < 0 ||
@@ -243,6 +247,8 @@ int request_from_json(json_t *json, struct request **requestp)
 	if (request->op == OP_EXEC)
 		json_read_bytes_array(
 			&reader, "argv", true, REQUEST_ARGV_MAX, &request->argv, &request->n_argv);
+	json_read_bytes_array(&reader, "command", false, REQUEST_ARGV_MAX, &request->command,
+		&request->n_command);
 	if (request_is_net(request))
 		request_read_net(&reader, request);
 	request->pid = (pid_t)request_read_u64(&reader, "pid", INT_MAX);

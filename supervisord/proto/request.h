@@ -39,6 +39,10 @@ struct request {
 	char **argv;
 	size_t n_argv;
 	char *interpreter;
+	/* The requester's own command line, as it shows it itself: for people, decides nothing.
+	 * Filled in where a person or the log is to see it. */
+	char **command;
+	size_t n_command;
 
 	/* connect, listen */
 	enum net_proto proto;
