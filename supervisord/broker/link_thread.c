@@ -373,7 +373,7 @@ static void step_end(struct link *link)
 		link->mode == LINK_DIRECT && link->bus && !link->lost)
 		send_end(link);
 	else if (link->end_state == LINK_END_SPOOL ||
-		 (link->end_state == LINK_END_WANTED && spooling))
+		 (link->end_state == LINK_END_WANTED && spooling && !link->n_batches))
 		spool_end(link);
 }
 

@@ -391,7 +391,9 @@ void control_emit(struct control *control, const char *member, json_t *payload)
 		if (r >= 0)
 			r = sd_bus_get_n_queued_write(c->bus, &queued);
 		if (r < 0 || queued > WRITE_QUEUE_MAX) {
-			log_warn("pid %d does not read its messages: dropped", (int)c->peer.pid);
+			if (queued > WRITE_QUEUE_MAX)
+				log_warn("pid %d does not read its messages: dropped",
+					(int)c->peer.pid);
 			connection_kill(c);
 		}
 	}

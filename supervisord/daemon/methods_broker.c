@@ -85,7 +85,7 @@ static int append(
 
 /* 1: it is in the log already; 0: it is the next one; -EBADMSG: neither. A serial may skip what the
  * broker itself declares lost ("gap"). */
-static int check_serial(const struct session *session, json_t *record)
+static int check_serial(uint64_t last_n, json_t *record)
 {
 	const char *type = json_string_value(json_object_get(record, "type"));
 	json_int_t n = json_integer_value(json_object_get(record, "n"));
@@ -93,9 +93,9 @@ static int check_serial(const struct session *session, json_t *record)
 
 	if (!json_is_object(record) || !type || !replay_type_is_brokers(type) || n <= 0 || gap < 0)
 		return -EBADMSG;
-	if ((uint64_t)n <= session->last_n)
+	if ((uint64_t)n <= last_n)
 		return 1;
-	return (uint64_t)n - (uint64_t)gap <= session->last_n + 1 ? 0 : -EBADMSG;
+	return (uint64_t)n - (uint64_t)gap <= last_n + 1 ? 0 : -EBADMSG;
 }
 
 /* Everything of a message is durable when its last record is: they are committed in order. */
@@ -103,24 +103,26 @@ static int take_records(struct connection *connection, json_t *records, bool gat
 	struct recording *recording, bool *waitsp)
 {
 	struct session *session = connection->session;
-	json_t *last = NULL;
 	size_t i, n = json_array_size(records);
-	json_t *record;
+	json_t *record, *last = NULL;
+	uint64_t last_n = session->last_n;
 
 	json_array_foreach(records, i, record)
 	{
-		int r = check_serial(session, record);
+		int r = check_serial(last_n, record);
 
 		if (r < 0)
 			return r;
-		if (r == 0)
-			last = record;
+		if (r > 0)
+			continue;
+		last = record;
+		last_n = (uint64_t)json_integer_value(json_object_get(record, "n"));
 	}
 	for (i = 0; i < n; i++) {
 		int r;
 
 		record = json_array_get(records, i);
-		if (check_serial(session, record) != 0)
+		if (check_serial(session->last_n, record) != 0)
 			continue;
 		json_object_set_new(record, "session", json_string(session->id));
 		r = append(connection->daemon, record, gated,
