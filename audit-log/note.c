@@ -123,7 +123,8 @@ int audit_vkey_parse(const char *text, struct audit_vkey *key)
 		return AUDIT_NOTE_E_MALFORMED;
 	memcpy(name, text, name_size);
 	memcpy(hex, first + 1, 8);
-	if (parse_hex(hex, id, sizeof(id)) < 0)
+	/* One spelling: lower case. */
+	if (strpbrk(hex, "ABCDEF") || parse_hex(hex, id, sizeof(id)) < 0)
 		return AUDIT_NOTE_E_MALFORMED;
 	if (!base64_decode(second + 1, strlen(second + 1), raw, sizeof(raw), &raw_size) ||
 		raw_size != sizeof(raw))

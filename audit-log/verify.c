@@ -240,7 +240,11 @@ static int check_signatures(
 	static const char *const names[] = {
 		"the log's key", "the key of its epoch", "the key of the epoch before"};
 
-	if (v->epoch == 0 || v->epoch > v->note_epoch + 1)
+	if (v->epoch == 0)
+		return audit_verify_fail(v, AUDIT_TAMPERED, v->good,
+			"%s of %" PRIu64 " records is damaged or not signed by %s", what, size,
+			names[0]);
+	if (v->epoch > v->note_epoch + 1)
 		return audit_verify_fail(v, AUDIT_TAMPERED, size - 1,
 			"a change of epochs before record %" PRIu64
 			" is not covered by any checkpoint",
@@ -282,12 +286,15 @@ static int check_note(struct verify *v, const char *data, size_t size, const cha
 		return audit_verify_fail(v, AUDIT_TAMPERED, v->good,
 			"%s behind record %" PRIu64 " cannot be read", what, v->good);
 	audit_tree_root(&v->tree, root);
-	/* Forged or damaged notes must not be taken for damaged records. */
+	/* A forged note must not be taken for damaged records, nor a damaged record, which may be
+	 * the one that announces a key, for a forged note. */
+	if (audit_note_check(&note, &v->key, NULL) != 0)
+		return check_signatures(v, &note, checkpoint.size, what);
+	if (memcmp(root, checkpoint.root, sizeof(root)) != 0)
+		return fail_range(v, checkpoint.size, what);
 	r = check_signatures(v, &note, checkpoint.size, what);
 	if (r != 0)
 		return r;
-	if (memcmp(root, checkpoint.root, sizeof(root)) != 0)
-		return fail_range(v, checkpoint.size, what);
 	v->good = checkpoint.size;
 	v->note_epoch = v->epoch;
 	return 0;
@@ -425,6 +432,22 @@ static int add_line(struct verify *v, const char *line, size_t size)
 	return audit_tiles_add(v->tiles, 0, &step, check_tile, v);
 }
 
+/* A record that says something impossible may itself be the one that was changed, or the one
+ * before. */
+static int judge_line(struct verify *v, const char *line, size_t size)
+{
+	uint64_t index = v->tree.size, bad = 0;
+	int r = add_line(v, line, size);
+	const char *how = NULL;
+
+	if (r != VERIFY_E_FAILED)
+		return r;
+	r = locate(v, index + 1, &bad, &how);
+	if (r == 0 && how)
+		return audit_verify_fail(v, AUDIT_TAMPERED, bad, "record %" PRIu64 " %s", bad, how);
+	return r < 0 ? r : VERIFY_E_FAILED;
+}
+
 /* What the writer has appended meanwhile, or did not live to sign: mentioned, not judged. */
 static int count_unsigned(struct verify *v, struct audit_reader *reader)
 {
@@ -465,7 +488,7 @@ int audit_verify_records(struct verify *v)
 		if (r > 0)
 			r = fail_range(v, v->checkpoint.size, "the last checkpoint");
 		else if (r == 0)
-			r = add_line(v, line, size);
+			r = judge_line(v, line, size);
 		if (r == 0 && v->tree.size == stop) {
 			r = check_stop(v);
 			stop = next_stop(v);
