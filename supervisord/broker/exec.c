@@ -84,7 +84,7 @@ static void record_refusal(
 			decide_record_event(n, type, request, detail);
 		request_free(request);
 	}
-	log_notice("exec of %s refused: %s", path, detail);
+	log_info("exec of %s refused: %s", path, detail);
 }
 
 /* What the kernel itself refuses, in its order. */

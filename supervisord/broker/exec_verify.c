@@ -262,7 +262,7 @@ static void on_exec_event(struct notification *n, struct exec_plan *plan, pid_t 
 	if (asprintf(&detail, "judged %s; %s%s%s", plan->requests[0]->path, why, seen ? ": " : "",
 		    seen ? seen : "") < 0)
 		detail = NULL;
-	log_warn("process %d killed at its exec: %s", pid, detail ? detail : why);
+	log_info("process %d killed at its exec: %s", pid, detail ? detail : why);
 	decide_record_event(n, "attack.exec", plan->requests[0], detail ? detail : why);
 }
 
