@@ -22,7 +22,7 @@
 
 /* A job that a shell moves to the foreground gets no signal for it: look, while in the background.
  */
-#define BACKGROUND_LOOK_MS 200
+#define BACKGROUND_LOOK_MS 50
 /* How long the agent's last words may take through the kernel's terminal layer. */
 #define DRAIN_QUIET_MS 20
 #define DRAIN_MAX_USEC (2 * USEC_PER_SEC)
