@@ -3,6 +3,7 @@
 #include "policy-lang/bind.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,34 @@ const struct policy_vars *bind_copy_vars(struct arena *arena, const struct polic
 		copy_var(arena, vars->xdg_runtime ? vars->xdg_runtime : runtime, copy->home, "");
 	if (!copy->project || !copy->tmp || !copy->xdg_config || !copy->xdg_state ||
 		!copy->xdg_data || !copy->xdg_cache || !copy->xdg_runtime)
+		return NULL;
+	return copy;
+}
+
+const struct policy_vars *bind_usual_vars(
+	struct arena *arena, const struct policy_vars *vars, bool *failedp)
+{
+	struct policy_vars usual = {
+		.home = vars->home,
+		.project = vars->project,
+		.tmp = vars->tmp,
+		.tmp_shared = vars->tmp_shared,
+		.xdg_runtime = vars->xdg_runtime,
+	};
+	const struct policy_vars *copy;
+	struct passwd entry, *found = NULL;
+	char buffer[4096];
+
+	if (!getpwuid_r(getuid(), &entry, buffer, sizeof(buffer), &found) && found &&
+		entry.pw_dir && entry.pw_dir[0] == '/')
+		usual.home = entry.pw_dir;
+	copy = bind_copy_vars(arena, &usual);
+	*failedp = !copy;
+	if (!copy ||
+		(!strcmp(copy->home, vars->home) && !strcmp(copy->xdg_config, vars->xdg_config) &&
+			!strcmp(copy->xdg_state, vars->xdg_state) &&
+			!strcmp(copy->xdg_data, vars->xdg_data) &&
+			!strcmp(copy->xdg_cache, vars->xdg_cache)))
 		return NULL;
 	return copy;
 }

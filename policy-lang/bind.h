@@ -14,12 +14,20 @@
 struct bind_context {
 	struct arena *arena;
 	const struct policy_vars *vars; /* every member set */
-	struct resolver *resolver;      /* NULL = do not look at the file system */
+	/* Where the same variables point for somebody who ignores the environment, or NULL: what is
+	 * denied is denied there too. */
+	const struct policy_vars *usual_vars;
+	struct resolver *resolver; /* NULL = do not look at the file system */
 };
 
 /* A copy of VARS in ARENA with every member set: what is missing gets its usual value below the
  * home. NULL: no memory. */
 const struct policy_vars *bind_copy_vars(struct arena *arena, const struct policy_vars *vars);
+
+/* The same folders by the account database and the usual places below its home; NULL when VARS says
+ * the same, or with *FAILEDP when memory is short. */
+const struct policy_vars *bind_usual_vars(
+	struct arena *arena, const struct policy_vars *vars, bool *failedp);
 
 /* The path pattern that STRING stands for. NULL with *MESSAGEP set (in the arena or static); NULL
  * with *MESSAGEP NULL: no memory. */

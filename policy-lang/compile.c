@@ -12,6 +12,13 @@ struct compiler {
 	struct compiled *compiled;
 };
 
+/* What the names are for. */
+enum name_use {
+	USE_WIDEN,  /* they let something through */
+	USE_NARROW, /* they ask, or take something from what is let through */
+	USE_DENY,
+};
+
 static int push_path(
 	struct compiler *compiler, struct names *names, const struct path_pattern *pattern)
 {
@@ -47,31 +54,46 @@ enum name_kind {
 	NAME_HOST,
 };
 
-static int add_string(struct compiler *compiler, struct names *names, enum name_kind kind,
-	const struct ast_string *string, bool widen)
+static int add_bound(struct compiler *compiler, const struct bind_context *context,
+	struct names *names, enum name_kind kind, const struct ast_string *string, bool widen)
 {
 	struct path_pattern *pattern, *resolved;
 	const char *message;
 	bool failed = false;
 	int r;
 
-	if (kind == NAME_HOST)
-		return push_host(compiler, names, string);
-	pattern = kind == NAME_SOCKET ? bind_socket(compiler->context, string, &message)
-				      : bind_path(compiler->context, string, &message);
+	pattern = kind == NAME_SOCKET ? bind_socket(context, string, &message)
+				      : bind_path(context, string, &message);
 	/* The checker accepted the string with these variables; a message cannot come here but for
 	 * values that make the path too deep, and then nothing may be guessed. */
 	r = push_path(compiler, names, pattern);
 	if (r < 0)
 		return r;
-	resolved = bind_resolve(compiler->context, pattern, widen, &failed);
+	resolved = bind_resolve(context, pattern, widen, &failed);
 	if (failed)
 		return -ENOMEM;
 	return resolved ? push_path(compiler, names, resolved) : 0;
 }
 
+static int add_string(struct compiler *compiler, struct names *names, enum name_kind kind,
+	const struct ast_string *string, enum name_use use)
+{
+	struct bind_context usual = *compiler->context;
+	int r;
+
+	if (kind == NAME_HOST)
+		return push_host(compiler, names, string);
+	r = add_bound(compiler, compiler->context, names, kind, string, use == USE_WIDEN);
+	if (r < 0 || use != USE_DENY || !usual.usual_vars ||
+		(string->glob[0] != '~' && strncmp(string->glob, "$XDG_", 5) != 0))
+		return r;
+	usual.vars = usual.usual_vars;
+	return add_bound(compiler, &usual, names, kind, string, false);
+}
+
 static int add_targets(struct compiler *compiler, const struct ast_policy *policy,
-	struct names *names, enum name_kind kind, const struct ast_targets *targets, bool widen)
+	struct names *names, enum name_kind kind, const struct ast_targets *targets,
+	enum name_use use)
 {
 	for (size_t i = 0; i < targets->n; i++) {
 		const struct ast_target *target = &targets->items[i];
@@ -79,14 +101,14 @@ static int add_targets(struct compiler *compiler, const struct ast_policy *polic
 		int r = 0;
 
 		if (!target->is_set) {
-			r = add_string(compiler, names, kind, &target->string, widen);
+			r = add_string(compiler, names, kind, &target->string, use);
 			if (r < 0)
 				return r;
 			continue;
 		}
 		set = ast_find_set(policy, target->string.text);
 		for (size_t j = 0; set && !r && j < set->members.n; j++)
-			r = add_string(compiler, names, kind, &set->members.items[j], widen);
+			r = add_string(compiler, names, kind, &set->members.items[j], use);
 		if (r < 0)
 			return r;
 	}
@@ -187,14 +209,17 @@ static int fill_names(struct compiler *compiler, const struct ast_policy *policy
 	enum name_kind kind = source->protos & (1u << NET_UNIX) ? NAME_SOCKET
 			      : source->protos                  ? NAME_HOST
 								: NAME_PATH;
-	bool widen = !rule_is_strict(rule);
+	enum name_use use = !rule_is_strict(rule)               ? USE_WIDEN
+			    : rule->info.verdict == VERDICT_ASK ? USE_NARROW
+								: USE_DENY;
 	int r;
 
-	r = add_targets(compiler, policy, &rule->targets, kind, &source->targets, widen);
+	r = add_targets(compiler, policy, &rule->targets, kind, &source->targets, use);
 	if (!r)
-		r = add_targets(compiler, policy, &rule->excepts, kind, &source->excepts, !widen);
+		r = add_targets(compiler, policy, &rule->excepts, kind, &source->excepts,
+			use == USE_WIDEN ? USE_NARROW : USE_WIDEN);
 	if (!r)
-		r = add_targets(compiler, policy, &rule->by, NAME_PATH, &source->by, widen);
+		r = add_targets(compiler, policy, &rule->by, NAME_PATH, &source->by, use);
 	return r ? r : remember_objects(compiler, rule);
 }
 
@@ -378,6 +403,8 @@ static bool sees_host_tmp(const struct policy_vars *vars)
 static int compile_hard(struct compiler *compiler)
 {
 	const struct policy_vars *vars = compiler->context->vars;
+	const struct policy_vars *usual =
+		compiler->context->usual_vars ? compiler->context->usual_vars : vars;
 	struct arena *arena = compiler->arena;
 	const unsigned uid = (unsigned)getuid();
 	const unsigned changing = (OP_MASK_FILE & ~(OP_MASK(OP_READ) | OP_MASK(OP_LIST)));
@@ -385,6 +412,8 @@ static int compile_hard(struct compiler *compiler)
 		literal(arena, vars->xdg_config, "/agent-supervisor"),
 		literal(arena, vars->xdg_state, "/agent-supervisor"),
 		literal(arena, vars->xdg_runtime, "/agent-supervisor"),
+		literal(arena, usual->xdg_config, "/agent-supervisor"),
+		literal(arena, usual->xdg_state, "/agent-supervisor"),
 		arena_printf(arena, "/run/user/%u/agent-supervisor", uid),
 		/* The last: the folder for sockets where there is no other. */
 		arena_printf(arena, "/tmp/agent-supervisor-%u", uid),
@@ -398,7 +427,7 @@ static int compile_hard(struct compiler *compiler)
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		if (!own[i])
 			return -ENOMEM;
-	for (size_t i = 0; i < 3 && !r; i++)
+	for (size_t i = 0; i < 5 && !r; i++)
 		r = push_ancestors(compiler, own[i], &above, &n_above);
 	if (!r)
 		r = hard_rule(compiler, OP_MASK_FILE | OP_MASK(OP_EXEC), own, n_own, "/**");

@@ -145,11 +145,15 @@ static int resolve_uses(struct policy_set *set, struct diag_list *diags)
 int policy_set_seal(struct policy_set *set, struct diag_list *diags)
 {
 	struct resolver resolver = {.arena = &set->arena};
-	const struct bind_context context = {
+	struct bind_context context = {
 		.arena = &set->arena, .vars = set->vars, .resolver = &resolver};
 	struct compiled *compiled;
+	bool failed = false;
 	int r;
 
+	context.usual_vars = bind_usual_vars(&set->arena, set->vars, &failed);
+	if (failed)
+		return err_trace(-ENOMEM);
 	r = resolve_uses(set, diags);
 	if (!r)
 		r = policy_run_tests(set, diags);

@@ -71,10 +71,12 @@ static bool liftable(const struct compiled *compiled, const struct rule_list *li
 	return false;
 }
 
-/* Does something that is no rule for these names allow them all? */
+/* Is allow what answers for a name that no rule speaks of? */
 static bool default_allows(const struct compiled *compiled, enum op op)
 {
-	return compiled_default(compiled, op)->info.verdict == VERDICT_ALLOW;
+	const struct rule *org = compiled->defaults[LAYER_ORG][op];
+
+	return (org ? org : compiled_default(compiled, op))->info.verdict == VERDICT_ALLOW;
 }
 
 /* An org default speaks wherever no org rule does. */
