@@ -161,7 +161,7 @@ static void nested_interpreters_work_up_to_the_kernels_depth(void **state)
 	trap_reset();
 	write_file("n0", "#!/bin/sh\nexit $#\n", 0755);
 	for (int i = 1; i < 7; i++) {
-		char name[8], below[8];
+		char name[16], below[16];
 
 		snprintf(name, sizeof(name), "n%d", i);
 		snprintf(below, sizeof(below), "n%d", i - 1);
@@ -171,7 +171,7 @@ static void nested_interpreters_work_up_to_the_kernels_depth(void **state)
 	assert_int_equal(run_argv((const char *[]){in_dir("n2"), "a", NULL}), 5 << 8);
 	assert_int_equal(run_argv((const char *[]){in_dir("n6"), "a", NULL}), ELOOP << 8);
 	for (int i = 0; i < 7; i++) {
-		char name[8];
+		char name[16];
 
 		snprintf(name, sizeof(name), "n%d", i);
 		unlink(in_dir(name));
