@@ -277,6 +277,17 @@ static void ask_to_end(const struct launch *launch)
 		(void)!poll(&fd, 1, END_TIMEOUT_MSEC);
 }
 
+/* Process 1 ends only when nothing is left in its namespace. A process that we trace (an exec was just being
+ * verified) is left until we have waited for it too, so: for anyone. */
+static void reap_init(pid_t init)
+{
+	pid_t pid;
+
+	do
+		pid = waitpid(-1, NULL, __WALL);
+	while (pid != init && (pid > 0 || errno == EINTR));
+}
+
 void launch_end(struct launch *launch)
 {
 	/* What waits at the gate ends at its end of file. */
@@ -285,8 +296,7 @@ void launch_end(struct launch *launch)
 		if (launch->tmp_dir)
 			ask_to_end(launch);
 		kill(launch->init_pid, SIGKILL);
-		while (waitpid(launch->init_pid, NULL, __WALL) < 0 && errno == EINTR)
-			;
+		reap_init(launch->init_pid);
 	}
 	launch->init_pid = 0;
 	launch->init_pidfd = close_fd(launch->init_pidfd);
