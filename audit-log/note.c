@@ -79,6 +79,10 @@ static bool base64_decode(
 
 	if (size == 0 || size > AUDIT_NOTE_LINE_MAX)
 		return false;
+	/* libsodium takes some bytes above 0x7f for digits. */
+	for (size_t i = 0; i < size; i++)
+		if ((uint8_t)text[i] > 0x7f)
+			return false;
 	return sodium_base642bin(out, out_max, text, size, NULL, out_sizep, &end,
 		       sodium_base64_VARIANT_ORIGINAL) == 0 &&
 	       end == text + size;

@@ -244,6 +244,9 @@ static void refuses_what_is_not_a_key(void **state)
 		"zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG",
 		"example.org/supervisor/host1/audit+70810843+",
 		LOG_VKEY "\n",
+		/* a byte that libsodium reads as a slash */
+		"example.org/supervisor/host1/"
+		"audit+70810843+AQOhB7\xc9zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG4",
 		LOG_VKEY " ",
 	};
 	struct audit_vkey key;
