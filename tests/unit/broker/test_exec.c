@@ -16,7 +16,7 @@ extern char **environ;
 #define ARGV(...) ((char *const *)(uintptr_t)(const char *const[]){__VA_ARGS__, NULL})
 
 static const int exec_calls[] = {SYS_execve, SYS_execveat};
-static char dir[] = "/var/tmp/test-exec.XXXXXX";
+static char dir[] = "/var/tmp/t-exec.XXXXXX";
 static char *shared; /* a page that the attacker and the victim share */
 
 static int run(int (*body)(void *), void *userdata)
@@ -415,9 +415,8 @@ static void a_loader_is_judged_too(void **state)
 {
 	(void)state;
 	trap_reset();
-	assert_int_equal(symlink(dir, "/var/tmp/t-ex"), 0);
 	copy_program("/lib64/ld-linux-x86-64.so.2", "ld");
-	make_program_with_loader("p", "/var/tmp/t-ex/ld");
+	make_program_with_loader("p", in_dir("ld"));
 	assert_int_equal(run_argv((const char *[]){in_dir("p"), NULL}), 0);
 	assert_int_equal(trap.n_events, 0);
 	trap.eval = VERDICT_ASK;
@@ -425,7 +424,6 @@ static void a_loader_is_judged_too(void **state)
 	assert_int_equal(run_argv((const char *[]){in_dir("p"), NULL}), 0);
 	assert_string_equal(trap.object, in_dir("ld"));
 	assert_int_equal(trap.n_decisions, 2);
-	unlink("/var/tmp/t-ex");
 	unlink(in_dir("p"));
 	unlink(in_dir("ld"));
 }
@@ -439,15 +437,13 @@ static void a_loader_swapped_after_the_decision_is_killed(void **state)
 {
 	(void)state;
 	trap_reset();
-	assert_int_equal(symlink(dir, "/var/tmp/t-ex"), 0);
 	copy_program("/lib64/ld-linux-x86-64.so.2", "ld");
 	copy_program("/lib64/ld-linux-x86-64.so.2", "evil-ld");
-	make_program_with_loader("p", "/var/tmp/t-ex/ld");
+	make_program_with_loader("p", in_dir("ld"));
 	trap.before_decision = rewrite_loader;
 	assert_int_equal(run_argv((const char *[]){in_dir("p"), NULL}), SIGKILL);
 	assert_string_equal(trap.event, "attack.exec");
 	assert_non_null(strstr(trap.detail, "loader"));
-	unlink("/var/tmp/t-ex");
 	unlink(in_dir("p"));
 	unlink(in_dir("ld"));
 }

@@ -208,30 +208,54 @@ static void trap_reset(void)
 	trap.eval = VERDICT_ALLOW;
 }
 
+/* The child itself: never returns. */
+static void trap_child(const int *calls, size_t n_calls, const int *ready, const int *go,
+	int (*body)(void *), void *userdata)
+{
+	pid_t pid = getpid();
+	char c;
+
+	trap_install(calls, n_calls);
+	if (write(ready[1], &pid, sizeof(pid)) != sizeof(pid) || read(go[0], &c, 1) != 1)
+		_exit(98);
+	close(TRAP_FD);
+	_exit(body(userdata));
+}
+
+/* The child's parent. As in a session it is another process than the tracer: a tracer that is also
+ * the parent would take the child's death for good. */
+static void trap_parent(const int *calls, size_t n_calls, const int *ready, const int *go,
+	const int *done, int (*body)(void *), void *userdata)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0)
+		trap_child(calls, n_calls, ready, go, body, userdata);
+	if (waitpid(pid, &status, 0) != pid || write(done[1], &status, sizeof(status)) < 0)
+		_exit(1);
+	_exit(0);
+}
+
 /* Runs BODY in a child whose CALLS are answered by HANDLER. The wait status; a child that hangs is
  * killed after 20 s and so fails its test. */
 static int trap_run(const int *calls, size_t n_calls, notification_fn handler, int (*body)(void *),
 	void *userdata)
 {
 	pthread_t threads[TRAP_THREADS];
-	int ready[2], go[2], pidfd, status;
+	int ready[2], go[2], done[2], pidfd, status;
 	struct pollfd pfd;
-	char c = 0;
-	pid_t pid;
+	pid_t parent, pid;
 
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(done, O_CLOEXEC), 0);
 	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		trap_install(calls, n_calls);
-		if (write(ready[1], "r", 1) != 1 || read(go[0], &c, 1) != 1)
-			_exit(98);
-		close(TRAP_FD);
-		_exit(body(userdata));
-	}
-	assert_int_equal(read(ready[0], &c, 1), 1);
+	parent = fork();
+	assert_true(parent >= 0);
+	if (parent == 0)
+		trap_parent(calls, n_calls, ready, go, done, body, userdata);
+	assert_int_equal(read(ready[0], &pid, sizeof(pid)), sizeof(pid));
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	trap_broker.plan = &trap_plan;
 	trap_broker.launch.listener_fd = (int)syscall(SYS_pidfd_getfd, pidfd, TRAP_FD, 0);
@@ -241,10 +265,11 @@ static int trap_run(const int *calls, size_t n_calls, notification_fn handler, i
 	for (size_t i = 0; i < TRAP_THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, trap_worker, NULL), 0);
 	assert_int_equal(write(go[1], "g", 1), 1);
-	pfd = (struct pollfd){.fd = pidfd, .events = POLLIN};
+	pfd = (struct pollfd){.fd = done[0], .events = POLLIN};
 	if (poll(&pfd, 1, 20000) == 0)
-		kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, &status, __WALL), pid);
+		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	assert_int_equal(read(done[0], &status, sizeof(status)), sizeof(status));
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
 	/* With the last task of the filter gone, receiving ends. */
 	for (size_t i = 0; i < TRAP_THREADS; i++)
 		pthread_join(threads[i], NULL);
@@ -254,6 +279,7 @@ static int trap_run(const int *calls, size_t n_calls, notification_fn handler, i
 	for (int i = 0; i < 2; i++) {
 		close(ready[i]);
 		close(go[i]);
+		close(done[i]);
 	}
 	return status;
 }
