@@ -277,8 +277,8 @@ static void ask_to_end(const struct launch *launch)
 		(void)!poll(&fd, 1, END_TIMEOUT_MSEC);
 }
 
-/* Process 1 ends only when nothing is left in its namespace. A process that we trace (an exec was just being
- * verified) is left until we have waited for it too, so: for anyone. */
+/* Process 1 ends only when nothing is left in its namespace. A process that we trace (an exec was
+ * just being verified) is left until we have waited for it too, so: for anyone. */
 static void reap_init(pid_t init)
 {
 	pid_t pid;

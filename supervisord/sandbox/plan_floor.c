@@ -201,12 +201,33 @@ static int expand(
 	return err_trace(r);
 }
 
+/* Would a new file of no particular name in the folder TREE be readable? 1, 0 or -ENOMEM. */
+static int allows_new_names(const struct floor *floor, const char *tree)
+{
+	_cleanup_(request_freep) struct request *request = request_new(OP_READ);
+	const struct policy_rule_info *rule;
+
+	if (!request)
+		return err_trace(-ENOMEM);
+	request->program = strdup("/");
+	if (!request->program ||
+		asprintf(&request->path, "%s/a-new-file", strcmp(tree, "/") ? tree : "") < 0) {
+		request->path = NULL;
+		return err_trace(-ENOMEM);
+	}
+	return policy_set_eval(floor->policies, request, &rule) == VERDICT_ALLOW;
+}
+
 /* A folder that is allowed but for some names, and where programs are made (a workspace with a rule
  * about
  * ".env"): the kernel must be able to open what was built there. Landlock knows no "all but", so it
  * gets the whole tree, and every read is carried out by the broker instead. */
 static int add_start(struct floor *floor, const char *tree)
 {
+	int r = allows_new_names(floor, tree);
+
+	if (r <= 0)
+		return err_trace(r);
 	if (policy_set_judge_tree(floor->policies, OP_EXEC, tree) == POLICY_TREE_REFUSE ||
 		policy_set_judge_tree(floor->policies, OP_CREATE, tree) == POLICY_TREE_REFUSE)
 		return 0;
@@ -221,6 +242,10 @@ static int consider_tree(struct floor *floor, enum op op, unsigned access, const
 
 	if (!realpath(tree, real))
 		return 0; /* nothing there to grant; what appears later is the broker's */
+	/* Devices and processes are the session's own: see add_own(). */
+	if (plan_path_below(real, "/proc") ||
+		(plan_path_below(real, "/dev") && !plan_path_below(real, "/dev/shm")))
+		return 0;
 	switch (policy_set_judge_tree(floor->policies, op, real)) {
 	case POLICY_TREE_ALLOW:
 		return err_trace(grant_add(floor, real, access));
@@ -340,38 +365,6 @@ static int add_preload(struct floor *floor, struct plan *plan, const char *prelo
 	return plan->cookie ? err_trace(grant_add(floor, real, PLAN_READ)) : 0;
 }
 
-static int compare_grants(const void *a, const void *b)
-{
-	return strcmp(((const struct grant *)a)->path, ((const struct grant *)b)->path);
-}
-
-int plan_add_floor(struct plan *plan, const struct policy_set *policies, const char *program,
-	const char *preload)
-{
-	_cleanup_(floor_deinit) struct floor floor = {.plan = plan, .policies = policies};
-	int r = add_own(&floor);
-
-	if (r == 0)
-		r = add_reads(&floor, OP_READ, PLAN_READ);
-	if (r == 0)
-		r = add_reads(&floor, OP_LIST, PLAN_LIST);
-	if (r == 0)
-		r = add_writes(&floor);
-	if (r == 0)
-		r = add_program(&floor, program);
-	plan->floor_reads = !floor.wide;
-	if (r == 0)
-		r = add_preload(&floor, plan, preload);
-	if (r < 0)
-		return err_trace(r);
-	qsort(floor.grants, floor.n_grants, sizeof(*floor.grants), compare_grants);
-	plan->first_allow = plan->n_steps;
-	for (size_t i = 0; i < floor.n_grants && r == 0; i++)
-		r = plan_add(plan, PLAN_ALLOW, floor.grants[i].access, floor.grants[i].path, NULL);
-	plan->n_allow = plan->n_steps - plan->first_allow;
-	return err_trace(r);
-}
-
 /* The access that is granted at exactly the first N bytes of PATH. */
 static unsigned access_at(const struct plan *plan, const char *path, size_t n)
 {
@@ -404,6 +397,44 @@ static unsigned access_of(const struct plan *plan, const char *path)
 		if (path[i] == '\0')
 			return have;
 	}
+}
+
+static int compare_grants(const void *a, const void *b)
+{
+	return strcmp(((const struct grant *)a)->path, ((const struct grant *)b)->path);
+}
+
+int plan_add_floor(struct plan *plan, const struct policy_set *policies, const char *program,
+	const char *preload)
+{
+	_cleanup_(floor_deinit) struct floor floor = {.plan = plan, .policies = policies};
+	int r = add_own(&floor);
+
+	if (r == 0)
+		r = add_reads(&floor, OP_READ, PLAN_READ);
+	if (r == 0)
+		r = add_reads(&floor, OP_LIST, PLAN_LIST);
+	if (r == 0)
+		r = add_writes(&floor);
+	if (r == 0)
+		r = add_program(&floor, program);
+	plan->floor_reads = !floor.wide;
+	if (r == 0)
+		r = add_preload(&floor, plan, preload);
+	if (r < 0)
+		return err_trace(r);
+	qsort(floor.grants, floor.n_grants, sizeof(*floor.grants), compare_grants);
+	plan->first_allow = plan->n_steps;
+	for (size_t i = 0; i < floor.n_grants && r == 0; i++) {
+		const struct grant *grant = &floor.grants[i];
+
+		/* What a folder above grants already is no step of its own. */
+		if ((access_of(plan, grant->path) & grant->access) == grant->access)
+			continue;
+		r = plan_add(plan, PLAN_ALLOW, grant->access, grant->path, NULL);
+		plan->n_allow = plan->n_steps - plan->first_allow;
+	}
+	return err_trace(r);
 }
 
 bool plan_floor_covers(const struct plan *plan, unsigned access, const char *path)
