@@ -55,7 +55,7 @@ static void start_relay(struct pty_run *pty)
 /* Takes the terminal when it is ours to take. */
 static void foreground(struct pty_run *pty)
 {
-	if (pty->hungup || pty->run->master_fd < 0 || !terminal_is_foreground(&pty->terminal))
+	if (pty->hungup || pty->out.from_fd < 0 || !terminal_is_foreground(&pty->terminal))
 		return;
 	if (terminal_enter_raw(&pty->terminal) < 0)
 		return;

@@ -11,6 +11,9 @@ RUN="agentctl run --no-ask --"
 is_raw() {
     stty -a <"$pty_tty" | grep -q -- '-icanon' && stty -a <"$pty_tty" | grep -q -- '-opost'
 }
+is_cooked() {
+    ! is_raw
+}
 
 pty_open || { not_ok 'a terminal'; exit 1; }
 before=$(command_modes)
@@ -129,7 +132,8 @@ wipe
 # Scripts and pipes --------------------------------------------------------------------------------------
 printf '%s\n' "$RUN bash -ic exit" 'read -r x' 'echo "got $x"' >t.sh
 line 'bash t.sh'
-wait_for last_is '^$|exit'
+wait_for last_is '^exit'
+wait_for is_cooked
 line 'word'
 sees 'a script reads on after a session' '^got word'
 wipe
@@ -159,7 +163,12 @@ gone() { ! pgrep -f 'sleep 1000' -u "$(id -u)" -t "${pty_tty#/dev/}" >/dev/null;
 check 'and its command is gone' wait_for gone
 wipe
 
-line "$RUN sh -c 'trap \"echo bye >hup\" HUP; echo up; while :; do read -r x || :; sleep 0.1; done'"
+cat >hup.sh <<'S'
+trap 'echo bye >hup; exit' HUP
+echo up
+while :; do sleep 0.1; done
+S
+line "$RUN sh hup.sh"
 sees 'a program waits for a hang-up' '^up'
 pty_close
 check 'a closed terminal hangs it up' wait_for test -e hup
