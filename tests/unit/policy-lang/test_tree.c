@@ -86,14 +86,14 @@ static void check_round(unsigned round)
 		for (int j = 0; j < 20 && judged != POLICY_TREE_MIXED; j++) {
 			const struct policy_rule_info *rule;
 			struct request request = {.op = OP_READ, .path = below};
-			char tail[128];
+			char tail[128], program[] = "/p/q";
 			enum verdict verdict;
 
 			random_path(tail, sizeof(tail), 3);
 			(void)snprintf(below, sizeof(below), "%s%s", strcmp(tree, "/") ? tree : "",
 				strcmp(tail, "/") || !strcmp(tree, "/") ? tail : "");
 			if (pick(2))
-				request.program = (char[]){"/p/q"};
+				request.program = program;
 			verdict = policy_set_eval(set, &request, &rule);
 			if ((judged == POLICY_TREE_ALLOW) == (verdict == VERDICT_ALLOW))
 				continue;
