@@ -289,6 +289,9 @@ static int rename_try(struct notification *n, struct rename_call *call)
 	r = path_resolve(n, call->from_dir, call->from, PATH_PARENT, 0, &from);
 	if (r == 0)
 		r = path_resolve(n, call->to_dir, call->to, PATH_PARENT, 0, &to);
+	/* The kernel looks for the source before it looks at the last part of the target. */
+	if (r < 0 && from.parent_fd >= 0 && from.object_fd < 0 && to.parent_fd >= 0)
+		r = -ENOENT;
 	error = r < 0 ? -r : rename_error(&from, &to, call->flags);
 	r = 0;
 	if (error)

@@ -6,7 +6,7 @@
  * MUST
  *  1. copy the arguments once and act on the copy
  *  2. judge the object that was pinned, and hand over that object
- *  3. make a new file with O_EXCL and O_NOFOLLOW in the pinned folder only
+ *  3. make a new file with O_EXCL in the pinned folder only
  *  4. let the call go on in the kernel only where the floor alone decides */
 
 #include "supervisord/broker/open.h"
@@ -14,7 +14,10 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <sys/syscall.h>
 
 #include "supervisord/base/error.h"
@@ -27,6 +30,7 @@
 #include "supervisord/proto/request.h"
 
 #define OPEN_TRIES 8
+#define OPEN_SETTLE_MSEC 20
 #define TMPFILE_BIT 020000000u
 #define UNNAMED "/#unnamed" /* what stands for an O_TMPFILE in requests */
 
@@ -106,29 +110,38 @@ static int existing_error(const struct path *path, const struct open_call *call)
 	}
 	if ((path->slash || call->flags & O_DIRECTORY) && !folder)
 		return ENOTDIR;
-	if (S_ISLNK(path->st.st_mode) && !(call->flags & O_PATH))
+	if (S_ISLNK(path->st.st_mode))
 		return ELOOP;
 	if (folder && open_writes(call) && !open_unnamed(call))
 		return EISDIR;
 	return 0;
 }
 
-/* O_PATH: a handle, no content. */
-static void reply_handle(
-	struct notification *n, const struct path *path, const struct open_call *call)
-{
-	_cleanup_(closep) int fd = -1;
-	int r;
+/* Descriptors that the requester has already and we have still. */
+static atomic_int handovers;
 
-	if (S_ISLNK(path->st.st_mode)) {
-		reply_fd(n, path->object_fd, call->flags & O_CLOEXEC);
+/* Hands *FDP over and closes ours. */
+static void hand_over(struct notification *n, int *fdp, const struct open_call *call)
+{
+	atomic_fetch_add(&handovers, 1);
+	reply_fd(n, *fdp, call->flags & O_CLOEXEC);
+	*fdp = close_fd(*fdp);
+	atomic_fetch_sub(&handovers, 1);
+}
+
+void open_settle(void)
+{
+	struct timespec start, now;
+
+	if (atomic_load(&handovers) == 0)
 		return;
-	}
-	r = open_object(n, path, call, &fd);
-	if (r < 0)
-		reply_errno(n, -r);
-	else
-		reply_fd(n, fd, call->flags & O_CLOEXEC);
+	(void)clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		(void)sched_yield();
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (atomic_load(&handovers) > 0 &&
+		 (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
+			 OPEN_SETTLE_MSEC);
 }
 
 static void reply_hidden(
@@ -140,7 +153,7 @@ static void reply_hidden(
 		reply_errno(n, EACCES);
 		return;
 	}
-	reply_fd(n, fd, call->flags & O_CLOEXEC);
+	hand_over(n, &fd, call);
 }
 
 static void reply_refused(struct notification *n, const struct path *path,
@@ -165,7 +178,7 @@ static void reply_opened(
 	if (r < 0)
 		reply_errno(n, -r);
 	else
-		reply_fd(n, fd, call->flags & O_CLOEXEC);
+		hand_over(n, &fd, call);
 }
 
 static enum verdict judge_existing(
@@ -271,7 +284,7 @@ static void open_tmpfile(
 		if (r < 0)
 			reply_errno(n, -r);
 		else
-			reply_fd(n, fd, call->flags & O_CLOEXEC);
+			hand_over(n, &fd, call);
 	}
 	judge_deinit(&judge);
 }
@@ -292,15 +305,14 @@ static int create_now(struct notification *n, const struct path *path, const str
 		return 0;
 	}
 	r = create_with_umask(n, path->parent_fd, path->name,
-		(int)call->flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, call->mode,
-		&fd);
+		(int)call->flags | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, call->mode, &fd);
 	names_unlock();
 	if (r == -EEXIST && !(call->flags & O_EXCL))
 		return 1;
 	if (r < 0)
 		reply_errno(n, -r);
 	else
-		reply_fd(n, fd, call->flags & O_CLOEXEC);
+		hand_over(n, &fd, call);
 	return 0;
 }
 
@@ -347,7 +359,7 @@ static int open_try(struct notification *n, const struct open_call *call)
 	struct path path;
 	int r, error;
 
-	r = path_resolve(n, call->dir_fd, call->path, call->flags & O_NOFOLLOW ? PATH_NOFOLLOW : 0,
+	r = path_resolve(n, call->dir_fd, call->path, call->nofollow ? PATH_NOFOLLOW : 0,
 		call->resolve, &path);
 	if (r < 0) {
 		reply_errno(n, -r);
@@ -358,8 +370,6 @@ static int open_try(struct notification *n, const struct open_call *call)
 		error = existing_error(&path, call);
 		if (error)
 			reply_errno(n, error);
-		else if (call->flags & O_PATH)
-			reply_handle(n, &path, call);
 		else if (open_unnamed(call))
 			open_tmpfile(n, &path, call);
 		else
@@ -378,6 +388,12 @@ void handle_open(struct notification *n)
 	r = open_call_read(n, &call);
 	if (r < 0) {
 		reply_errno(n, -r);
+		return;
+	}
+	/* A handle without content, which Landlock does not look at and the kernel does not let us
+	 * hand over. Should the flags in memory become others, the floor decides. */
+	if (call.flags & O_PATH) {
+		(void)reply_continue(n, CONTINUE_FLOOR);
 		return;
 	}
 	for (tries = 0; tries < OPEN_TRIES; tries++)

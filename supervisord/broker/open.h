@@ -15,14 +15,15 @@
 /* An open of any of the four calls, copied once. */
 struct open_call {
 	int dir_fd;
-	uint64_t flags; /* normalized as the kernel does: O_PATH drops others, O_EXCL adds
-			   O_NOFOLLOW */
+	uint64_t flags; /* as the kernel takes them: unknown ones and those beside O_PATH dropped */
+	bool nofollow;  /* O_NOFOLLOW, or a creation with O_EXCL */
 	mode_t mode;
 	uint64_t resolve;
 	char path[PATH_MAX];
 };
 
-/* Copies the arguments. 0 or -errno as the kernel gives it (EINVAL, E2BIG, EFAULT, ENAMETOOLONG).
+/* Copies the arguments (but for O_PATH, not the path). 0 or -errno as the kernel gives it (EINVAL,
+ * E2BIG, EFAULT, ENAMETOOLONG).
  */
 int open_call_read(struct notification *n, struct open_call *call) _must_use_;
 
@@ -41,5 +42,10 @@ int open_object(struct notification *n, const struct path *path, const struct op
 	int *fdp) _must_use_;
 /* What stands for a hidden object: an empty file or an empty folder. 0 or -errno. */
 int open_hidden(struct notification *n, bool folder, int *fdp) _must_use_;
+
+/* For a moment after a handover both the requester and the broker have the file open. Waits
+ * (briefly) until the broker's are closed: before an exec, which fails while its file is open for
+ * writing, and before the opening of a FIFO, which looks at who else has it open. */
+void open_settle(void);
 
 #endif

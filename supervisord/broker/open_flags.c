@@ -91,8 +91,7 @@ static int call_check(struct open_call *call)
 	}
 	if (call->resolve & RESOLVE_CACHED)
 		return -EAGAIN; /* we never answer from the cache alone: the caller tries without */
-	if (flags & O_CREAT && flags & O_EXCL)
-		call->flags |= O_NOFOLLOW;
+	call->nofollow = flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
 	return 0;
 }
 
@@ -123,7 +122,7 @@ int open_call_read(struct notification *n, struct open_call *call)
 	}
 	if (r == 0)
 		r = call_check(call);
-	if (r < 0)
+	if (r < 0 || call->flags & O_PATH)
 		return r;
 	size = target_read_string(n, path, call->path, sizeof(call->path));
 	return size < 0 ? (int)size : 0;

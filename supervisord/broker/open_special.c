@@ -278,10 +278,11 @@ int open_object(
 	int fd, r;
 
 	path_fd_link(path->object_fd, link);
-	if (!(flags & O_PATH) && S_ISCHR(path->st.st_mode) &&
-		path->st.st_rdev == makedev(TTY_MAJOR, 0))
+	if (S_ISFIFO(path->st.st_mode))
+		open_settle();
+	if (S_ISCHR(path->st.st_mode) && path->st.st_rdev == makedev(TTY_MAJOR, 0))
 		return open_own_tty(n, flags, fdp);
-	if (flags & O_NONBLOCK || flags & O_PATH) {
+	if (flags & O_NONBLOCK) {
 		fd = open(link, flags);
 		if (fd < 0)
 			return err_errno();

@@ -187,6 +187,7 @@ static int follow_last(struct walk *walk, int *basep, char **textp, struct path 
 	if (!text) {
 		path->parent_fd = close_fd(path->parent_fd);
 		path->name[0] = '\0';
+		path->fs_type = 0;
 		path->object_fd = jump_fd;
 		if (fstat(jump_fd, &path->st) < 0)
 			return err_errno();
@@ -365,10 +366,7 @@ static int resolve_text(struct notification *n, int dir_fd, const char *text, un
 	if (text[0] == '\0') {
 		if (!(flags & PATH_EMPTY))
 			return -ENOENT;
-		if (dir_fd == AT_FDCWD)
-			r = target_open_base(n, dir_fd, &path->object_fd);
-		else
-			r = target_dup_fd(n, dir_fd, &path->object_fd);
+		r = target_open_base(n, dir_fd, &path->object_fd);
 		if (r < 0)
 			return r;
 		return fstat(path->object_fd, &path->st) < 0 ? err_errno() : 0;

@@ -145,10 +145,16 @@ int target_open_base(struct notification *n, int dir_fd, int *fdp)
 	_cleanup_(closep) int fd = -1;
 	char path[40];
 
-	if (dir_fd != AT_FDCWD)
-		return target_dup_fd(n, dir_fd, fdp);
-	(void)snprintf(path, sizeof(path), "/proc/%d/cwd", n->tid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* By /proc, because the kernel does not duplicate descriptors that are O_PATH themselves. */
+	if (dir_fd == AT_FDCWD)
+		(void)snprintf(path, sizeof(path), "/proc/%d/cwd", n->tid);
+	else if (dir_fd >= 0)
+		(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", n->tid, dir_fd);
+	else
+		return -EBADF;
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && dir_fd != AT_FDCWD)
+		return notification_valid(n) ? -EBADF : -ESRCH;
 	if (fd < 0)
 		return notification_valid(n) ? err_errno() : -ESRCH;
 	if (!notification_valid(n))
