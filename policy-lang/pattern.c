@@ -247,8 +247,14 @@ bool path_pattern_includes(const struct path_pattern *outer, const struct path_p
 /* States after the components of TREE. Every one of them can be completed by some name below. */
 static uint64_t tree_states(const struct path_pattern *pattern, const struct path_view *tree)
 {
-	uint64_t states = close_states(pattern, 1);
+	uint64_t states;
 
+	/* Most patterns part from most trees in their first words. */
+	for (size_t i = 0; i < pattern->n_prefix && i < tree->n; i++)
+		if (!component_match(
+			    &pattern->components[i], tree->path + tree->start[i], tree->length[i]))
+			return 0;
+	states = close_states(pattern, 1);
 	for (size_t i = 0; i < tree->n && states; i++) {
 		const struct component component = {
 			.kind = COMPONENT_LITERAL,
