@@ -32,8 +32,7 @@ void link_wake(struct link *link)
 		abort();
 }
 
-/* Grants
- * ------------------------------------------------------------------------------------------- */
+/* Grants ---------- */
 
 void link_grant_add(struct link *link, struct grant *grant)
 {
@@ -77,8 +76,7 @@ static bool find_grant(struct link *link, const struct request *request, const c
 	return false;
 }
 
-/* Asks
- * --------------------------------------------------------------------------------------------- */
+/* Asks ---------- */
 
 void link_ask_free(struct link_ask *ask)
 {
@@ -224,8 +222,7 @@ int link_ask(struct link *link, const struct request *request, const struct poli
 	return 0;
 }
 
-/* Records
- * ------------------------------------------------------------------------------------------- */
+/* Records ---------- */
 
 int link_item_add(struct link *link, json_t *record, struct link_gate *gate)
 {
@@ -286,8 +283,7 @@ int link_record(struct link *link, json_t *record, bool gated)
 	return r < 0 ? err_trace(r) : 0;
 }
 
-/* Start and end
- * --------------------------------------------------------------------------------------- */
+/* Start and end ---------- */
 
 static int init_sync(struct link *link)
 {
@@ -418,6 +414,9 @@ void link_free(struct link *link)
 {
 	stop_thread(link);
 	link_thread_disconnect(link);
+	/* Without an end: what the log may not have; it takes nothing twice. */
+	if (link->spool)
+		link_records_spool(link);
 	link_records_deinit(link);
 	while (link->asks) {
 		struct link_ask *ask = link->asks;

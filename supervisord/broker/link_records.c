@@ -138,15 +138,14 @@ static void send_batch(struct link *link, struct buf *buf, uint64_t last_n, uint
 	link->n_batches++;
 }
 
-/* Direct
- * ------------------------------------------------------------------------------------------------
- */
+/* Direct ---------- */
 
-static bool is_due(const struct link_item *first, bool *gatedp)
+static bool is_due(const struct link *link, const struct link_item *first, bool *gatedp)
 {
 	size_t n = 0;
 
-	*gatedp = false;
+	/* Nothing more will come. */
+	*gatedp = link->closed;
 	for (const struct link_item *item = first; item; item = item->next) {
 		*gatedp |= item->gate != NULL;
 		n++;
@@ -165,12 +164,17 @@ static struct link_item *first_unsent(const struct link *link)
 	return item;
 }
 
+bool link_records_unsent(const struct link *link)
+{
+	return first_unsent(link) != NULL;
+}
+
 static void step_direct(struct link *link)
 {
 	struct link_item *item = first_unsent(link);
 	bool gated;
 
-	if (!item || !is_due(item, &gated))
+	if (!item || !is_due(link, item, &gated))
 		return;
 	while (item && link->n_batches < LINK_BATCHES_MAX && !link->lost &&
 		link->mode == LINK_DIRECT) {
@@ -193,9 +197,7 @@ static void step_direct(struct link *link)
 	}
 }
 
-/* Spooling
- * -----------------------------------------------------------------------------------------------
- */
+/* Spooling ---------- */
 
 /* Nobody takes them: those who wait hear it, the records stay in memory for the next try. */
 static void spool_failed(struct link *link, int r)
@@ -205,7 +207,7 @@ static void spool_failed(struct link *link, int r)
 		open_gate(link, item, r);
 }
 
-static void spool_items(struct link *link)
+void link_records_spool(struct link *link)
 {
 	uint64_t last_n = 0;
 	bool gated = false;
@@ -247,9 +249,7 @@ static void try_again(struct link *link)
 	link->mode = spool_is_empty(link->spool) ? LINK_DIRECT : LINK_REPLAYING;
 }
 
-/* Replaying
- * ------------------------------------------------------------------------------------------------
- */
+/* Replaying ---------- */
 
 struct replay {
 	struct buf buf;
@@ -302,7 +302,7 @@ void link_records_step(struct link *link)
 	if (link->mode == LINK_SPOOLING)
 		try_again(link);
 	if (link->mode == LINK_SPOOLING)
-		spool_items(link);
+		link_records_spool(link);
 	else if (link->mode == LINK_REPLAYING)
 		step_replay(link);
 	if (link->mode == LINK_DIRECT && link->bus)

@@ -146,6 +146,10 @@ int link_thread_call(struct link *link, sd_bus_slot **slotp, const char *method,
 /* link_records.c */
 /* Sends, spools or replays what is due. */
 void link_records_step(struct link *link);
+/* Puts every record that nobody has yet into the spool, unless answers are still to come. */
+void link_records_spool(struct link *link);
+/* Is there a record that was not sent? */
+bool link_records_unsent(const struct link *link);
 /* Forgets what is under way: all unanswered records are to be sent or spooled again. */
 void link_records_reset(struct link *link);
 /* When the next step is due by time (monotonic); UINT64_MAX = not. With the lock held. */

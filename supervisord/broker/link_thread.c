@@ -29,8 +29,7 @@ int link_thread_call(struct link *link, sd_bus_slot **slotp, const char *method,
 	return r < 0 ? err_trace(r) : 0;
 }
 
-/* Connecting
- * ---------------------------------------------------------------------------------------- */
+/* Connecting ---------- */
 
 static int on_signal(sd_bus_message *message, void *userdata, sd_bus_error *error)
 {
@@ -174,9 +173,7 @@ static void step_connection(struct link *link)
 	}
 }
 
-/* Asks
- * ------------------------------------------------------------------------------------------------
- */
+/* Asks ---------- */
 
 /* With the lock held. */
 static void ask_done(struct link_ask *ask, enum link_answer answer, const char *note)
@@ -297,9 +294,7 @@ static void step_asks(struct link *link)
 	}
 }
 
-/* End
- * --------------------------------------------------------------------------------------------------
- */
+/* End ---------- */
 
 /* With the lock held. */
 static void end_done(struct link *link, int r)
@@ -353,6 +348,7 @@ static void spool_end(struct link *link)
 	_cleanup_(freep) char *text = NULL;
 	int r;
 
+	link_records_spool(link);
 	json_object_set_new(json, "type", json_string("session.end"));
 	json_object_set_new(json, "session", json_string(link->session));
 	json_object_set_new(json, "at_usec", json_integer((json_int_t)clock_realtime_usec()));
@@ -364,22 +360,21 @@ static void spool_end(struct link *link)
 	end_done(link, r);
 }
 
-/* With the lock held. The records before it first. */
+/* With the lock held. The records before it first: those that are sent are in the log when the end
+ * is, because the daemon keeps the order. */
 static void step_end(struct link *link)
 {
 	bool spooling = link->mode == LINK_SPOOLING || !link->bus;
 
-	if (link->end_state == LINK_END_WANTED && !link->n_items && !link->n_batches &&
-		link->mode == LINK_DIRECT && link->bus && !link->lost)
+	if (link->end_state == LINK_END_WANTED && link->mode == LINK_DIRECT && link->bus &&
+		!link->lost && !link_records_unsent(link))
 		send_end(link);
 	else if (link->end_state == LINK_END_SPOOL ||
 		 (link->end_state == LINK_END_WANTED && spooling && !link->n_batches))
 		spool_end(link);
 }
 
-/* Loop
- * --------------------------------------------------------------------------------------------------
- */
+/* Loop ---------- */
 
 /* Calls back; without the lock. Returns whether anything happened. */
 static bool process(struct link *link)

@@ -29,8 +29,7 @@ static void arm_deadline(struct daemon *daemon, uint64_t deadline_usec)
 	daemon->deadline_usec = deadline_usec;
 }
 
-/* Answers to the broker -------------------------------------------------------------------------
- */
+/* Answers to the broker ---------- */
 
 static json_t *answer_to_json(enum outcome outcome, const struct grant *grant, const char *note)
 {
@@ -105,8 +104,7 @@ static void close_refused(struct daemon *daemon, struct pending *pending, enum o
 	asks_finish(daemon, pending, NULL);
 }
 
-/* Ask -------------------------------------------------------------------------------------------
- */
+/* Ask ---------- */
 
 struct showing {
 	struct daemon *daemon;
@@ -118,6 +116,7 @@ static void on_ask_durable(void *userdata, int r, uint64_t index)
 	struct showing *showing = userdata;
 	struct daemon *daemon = showing->daemon;
 	struct pending *pending = queue_get(&daemon->queue, showing->id);
+	const struct session *session;
 	_cleanup_(json_decrefp) json_t *json = NULL;
 
 	(void)index;
@@ -132,7 +131,9 @@ static void on_ask_durable(void *userdata, int r, uint64_t index)
 	}
 	pending->state = PENDING_OPEN;
 	pending->shown_usec = clock_boottime_usec();
-	json = pending_to_json(pending, NULL, pending->shown_usec, clock_realtime_usec());
+	session = sessions_get(&daemon->sessions, pending->session);
+	json = pending_to_json(pending, session ? session_agent(session) : NULL,
+		pending->shown_usec, clock_realtime_usec());
 	control_emit(daemon->control, "RequestAdded", json);
 }
 
@@ -310,8 +311,7 @@ int asks_submit(struct connection *connection, sd_bus_message *message, json_t *
 	return r;
 }
 
-/* Withdraw ----------------------------------------------------------------------------------------
- */
+/* Withdraw ---------- */
 
 int asks_withdraw(struct connection *connection, sd_bus_message *message, json_t *parameter)
 {

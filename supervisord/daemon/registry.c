@@ -22,7 +22,7 @@
 #define STATE_FILE_MAX ((size_t)16 * 1024 * 1024)
 #define SPEC_SUMMARY_MAX ((size_t)64 * 1024)
 
-/* The list of living sessions ---------------------------------------------------------------- */
+/* The list of living sessions ---------- */
 
 static json_t *session_to_state(const struct session *session)
 {
@@ -140,7 +140,7 @@ void registry_disconnected(struct daemon *daemon, struct session *session)
 		session->state = SESSION_DETACHED;
 }
 
-/* Register ------------------------------------------------------------------------------------- */
+/* Register ---------- */
 
 struct registration {
 	struct daemon *daemon;
@@ -400,8 +400,7 @@ int registry_register(struct connection *connection, sd_bus_message *message, js
 	return 0;
 }
 
-/* End -------------------------------------------------------------------------------------------
- */
+/* End ---------- */
 
 static void on_end_durable(void *userdata, int r, uint64_t index)
 {
@@ -461,8 +460,7 @@ int registry_end(struct connection *connection, sd_bus_message *message, json_t 
 	return 0;
 }
 
-/* Start of the daemon
- * ------------------------------------------------------------------------------ */
+/* Start of the daemon ---------- */
 
 static int take_over_one(struct daemon *daemon, json_t *json)
 {

@@ -5,6 +5,7 @@
 #include "tests/integration/it_daemon.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "supervisord/base/file.h"
 #include "supervisord/base/parse.h"
@@ -429,6 +430,63 @@ static void a_changed_log_lets_no_session_begin(void **state)
 	json_decref(hello.spec_summary);
 }
 
+/* No byte more goes into any file of the daemon, or all may. */
+static void limit_files(const struct fx *fx, rlim_t bytes)
+{
+	const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+
+	assert_int_equal(prlimit(fx->daemon, RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+static bool log_state_is(struct client *client, const char *want)
+{
+	json_t *status = fx_call(client, "Status", NULL);
+	const char *state =
+		json_string_value(json_object_get(json_object_get(status, "log"), "state"));
+	bool is = state && !strcmp(state, want);
+
+	json_decref(status);
+	return is;
+}
+
+static void a_log_that_cannot_be_written_allows_nothing_and_loses_nothing(void **state)
+{
+	struct fx *fx = *state;
+	struct client_error error;
+	struct client *client;
+	const char *session;
+	struct link *link;
+	struct fx_ask ask;
+	json_t *one;
+
+	fx_start(fx);
+	client = fx_client(fx);
+	link = fx_link(fx, &session);
+	fx_ask_start(&ask, link, "/home/u/notes.txt", 60 * USEC_PER_SEC);
+	one = fx_wait_one(client);
+	limit_files(fx, 1);
+	assert_int_equal(fx_decide(client, fx_decision(one, "allow", "once"), &error), -EREMOTEIO);
+	assert_string_equal(error.name, BUS_ERROR_LOG);
+	assert_int_equal(fx_ask_join(&ask), LINK_DENIED);
+	json_decref(one);
+	/* Asks are denied, records are kept by the broker. */
+	fx_ask_start(&ask, link, "/home/u/other.txt", 60 * USEC_PER_SEC);
+	assert_int_equal(fx_ask_join(&ask), LINK_DENIED);
+	record_n(link, "meanwhile", 5, true);
+	assert_true(spool_exists(fx, session));
+	assert_true(log_state_is(client, "failed"));
+	limit_files(fx, RLIM_INFINITY);
+	FX_WAIT(log_state_is(client, "ok"));
+	FX_WAIT(!spool_exists(fx, session));
+	assert_int_equal(fx_records(fx, "meanwhile", "session", session), 5);
+	assert_int_equal(fx_records(fx, "approval.void", NULL, NULL), 1);
+	assert_int_equal(link_end(link, json_object()), 0);
+	link_free(link);
+	client_close(client);
+	(void)fx_end(fx, SIGTERM);
+	fx_verify(fx);
+}
+
 /* Started on demand: this program and the daemon side by side in one folder. */
 static int start_on_demand(void)
 {
@@ -517,6 +575,9 @@ int main(void)
 			an_ask_that_is_too_long_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_changed_log_lets_no_session_begin, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_log_that_cannot_be_written_allows_nothing_and_loses_nothing, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			two_starters_at_once_meet_one_daemon, setup, teardown),
 	};
