@@ -34,6 +34,7 @@
 #include "supervisord/base/log.h"
 #include "supervisord/base/proc.h"
 #include "supervisord/broker/decide.h"
+#include "supervisord/broker/open.h"
 #include "supervisord/broker/reply.h"
 
 #define MAPS_BYTES_MAX (256u * 1024)
@@ -310,6 +311,8 @@ static void refuse_seize(struct notification *n, struct exec_plan *plan, int err
 
 void exec_verify(struct notification *n, struct exec_plan *plan)
 {
+	/* A program that was just written may still be open for writing here. */
+	open_settle();
 	if (ptrace(PTRACE_SEIZE, n->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
 		refuse_seize(n, plan, errno);
 		return;
