@@ -71,8 +71,8 @@ static int push_pattern(struct checker *checker, struct pattern_list *list,
 
 	if (!pattern)
 		return 0;
-	items = arena_grow(arena, list->items, list->n, sizeof(*items));
-	strings = arena_grow(arena, list->strings, list->n, sizeof(*strings));
+	items = arena_grow(arena, list->items, list->n, sizeof(const struct path_pattern *));
+	strings = arena_grow(arena, list->strings, list->n, sizeof(const struct ast_string *));
 	if (!items || !strings)
 		return -ENOMEM;
 	list->items = items;

@@ -22,8 +22,8 @@ enum name_use {
 static int push_path(
 	struct compiler *compiler, struct names *names, const struct path_pattern *pattern)
 {
-	const struct path_pattern **paths =
-		arena_grow(compiler->arena, names->paths, names->n_paths, sizeof(*paths));
+	const struct path_pattern **paths = arena_grow(
+		compiler->arena, names->paths, names->n_paths, sizeof(const struct path_pattern *));
 
 	if (!paths || !pattern)
 		return -ENOMEM;
@@ -35,8 +35,8 @@ static int push_path(
 static int push_host(
 	struct compiler *compiler, struct names *names, const struct ast_string *string)
 {
-	const struct host_pattern **hosts =
-		arena_grow(compiler->arena, names->hosts, names->n_hosts, sizeof(*hosts));
+	const struct host_pattern **hosts = arena_grow(
+		compiler->arena, names->hosts, names->n_hosts, sizeof(const struct host_pattern *));
 	const char *message;
 	struct host_pattern *pattern = host_pattern_new(compiler->arena, string->text, &message);
 
@@ -384,7 +384,7 @@ static const char *literal(struct arena *arena, const char *path, const char *su
 			*out++ = '\\';
 		*out++ = *path;
 	}
-	strcpy(out, suffix);
+	memcpy(out, suffix, strlen(suffix) + 1);
 	return text;
 }
 

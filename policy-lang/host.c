@@ -214,7 +214,7 @@ static bool in_network(const struct host_pattern *pattern, const uint8_t addr[16
 {
 	unsigned bytes = pattern->bits / 8, rest = pattern->bits % 8;
 
-	if (memcmp(addr, pattern->addr, bytes))
+	if (memcmp(addr, pattern->addr, bytes) != 0)
 		return false;
 	return !rest || !((addr[bytes] ^ pattern->addr[bytes]) & (0xff00u >> rest & 0xff));
 }

@@ -151,7 +151,7 @@ static bool component_match(const struct component *component, const char *text,
  * a later "**" can take whatever an earlier one could have taken more. */
 static bool match_rest(const struct path_pattern *pattern, const struct path_view *view)
 {
-	size_t p = pattern->n_prefix, v = pattern->n_prefix;
+	size_t p = pattern->n_prefix, v = p;
 	size_t span = SIZE_MAX, span_v = 0;
 
 	for (;;) {

@@ -103,7 +103,7 @@ static int set_path(struct builder *builder, const char *text)
 
 	if (r)
 		return r;
-	if (builder->resolve) {
+	if (builder->resolve && path) {
 		request->path = resolve(path, follows(request->op));
 		if (!request->path)
 			return -ENOMEM;
@@ -266,7 +266,7 @@ static int build(struct builder *builder, const char *const *words, size_t n)
 	r = expand_path(builder, words[used + 1], &program);
 	if (r)
 		return r;
-	request->program = builder->resolve ? resolve(program, true) : TAKE_PTR(program);
+	request->program = builder->resolve && program ? resolve(program, true) : TAKE_PTR(program);
 	return request->program ? 0 : -ENOMEM;
 }
 

@@ -38,7 +38,7 @@ static struct resolved *look_up(struct resolver *resolver, const struct resolved
 	entry->real = arena_printf(resolver->arena, "%s/%s", at_root ? "" : folder->real, name);
 	if (!entry->path || !entry->real)
 		return NULL;
-	if (folder && !folder->exists)
+	if (!at_root && !folder->exists)
 		return entry;
 	entry->exists = lstat(entry->real, &st) == 0;
 	if (entry->exists && S_ISLNK(st.st_mode)) {

@@ -29,7 +29,8 @@ int policy_set_trace(const struct policy_set *set, const struct request *request
 {
 	const struct compiled *compiled = set->compiled;
 	const struct rule_list *list = &compiled->lists[request->op];
-	const struct policy_rule_info **trace = calloc(list->n + 1, sizeof(*trace));
+	const struct policy_rule_info **trace =
+		calloc(list->n + 1, sizeof(const struct policy_rule_info *));
 	struct query_views views;
 	struct query query;
 	const struct rule *rule;
