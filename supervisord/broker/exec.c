@@ -18,7 +18,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -31,6 +30,7 @@
 #include "supervisord/broker/target.h"
 
 struct exec_call {
+	struct exec_reader reader;
 	int dir_fd;
 	char path[PATH_MAX];
 	uint64_t argv_addr;
@@ -59,7 +59,9 @@ static int call_read(struct notification *n, struct exec_call *call)
 	 */
 	if (call->flags & ~(unsigned)(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
 		return err_trace(-EINVAL);
-	length = target_read_string(n, n->args[at ? 1 : 0], call->path, sizeof(call->path));
+	call->reader.n = n;
+	length = exec_read_string(
+		&call->reader, n->args[at ? 1 : 0], call->path, sizeof(call->path));
 	if (length < 0)
 		return err_trace((int)length);
 
@@ -142,10 +144,13 @@ static int plan_loader(
 	struct path path;
 	int r;
 
+	if (exec_cache_loader(n->broker, image->interpreter, plan))
+		return 0;
 	r = path_resolve(n, AT_FDCWD, image->interpreter, 0, 0, &path);
 	if (r >= 0)
 		r = check_object(n, &path);
 	if (r >= 0) {
+		exec_cache_keep_loader(image->interpreter, path.real, &path.st);
 		plan->loader = TAKE_PTR(path.real);
 		plan->loader_dev = path.st.st_dev;
 		plan->loader_ino = path.st.st_ino;
@@ -165,7 +170,7 @@ static int plan_step(struct notification *n, int dir_fd, const char *text, unsig
 	if (r >= 0)
 		r = check_object(n, &path);
 	if (r >= 0)
-		r = exec_image_read(path.object_fd, image);
+		r = exec_cache_image(path.object_fd, &path.st, image);
 	if (r >= 0 && image->kind == EXEC_UNREADABLE) {
 		/* The kernel also hides such a process from us: what runs could not be proved. */
 		record_refusal(n, "refused.unreadable-exec", path.real,
@@ -263,7 +268,7 @@ static int judge(struct notification *n, struct exec_plan *plan)
 
 void handle_exec(struct notification *n)
 {
-	_cleanup_(freep) struct exec_call *call = calloc(1, sizeof(*call));
+	_cleanup_(freep) struct exec_call *call = malloc(sizeof(*call));
 	_cleanup_(exec_plan_deinit) struct exec_plan plan = {0};
 	int r;
 
@@ -271,9 +276,11 @@ void handle_exec(struct notification *n)
 		reply_errno(n, ENOMEM);
 		return;
 	}
+	call->reader.filled = 0;
+	call->reader.next = 0;
 	r = call_read(n, call);
 	if (r >= 0) {
-		r = exec_args_copy(n, call->argv_addr, &plan.args);
+		r = exec_args_copy(&call->reader, call->argv_addr, &plan.args);
 		if (r == -E2BIG)
 			record_refusal(n, "refused.exec-arguments", call->name,
 				"more arguments than can be judged");

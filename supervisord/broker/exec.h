@@ -63,16 +63,41 @@ int exec_image_parse(
 	const unsigned char *head, size_t size, int fd, struct exec_image *image) _must_use_;
 void exec_image_deinit(struct exec_image *image);
 
+/* exec_image_read() of the pinned object FD whose stat is ST, remembered for programs. */
+int exec_cache_image(int fd, const struct stat *st, struct exec_image *image) _must_use_;
+/* Fills in PLAN's loader where the file that TEXT names in the session was resolved and found
+ * executable before, and has not changed. */
+bool exec_cache_loader(
+	const struct broker *broker, const char *text, struct exec_plan *plan) _must_use_;
+void exec_cache_keep_loader(const char *text, const char *real, const struct stat *st);
+
+/* A page of the requester is copied once and serves what lies on it: paths, pointers and arguments
+ * are neighbours. */
+#define EXEC_PAGE_BYTES 4096u
+#define EXEC_PAGES 3
+struct exec_reader {
+	struct notification *n;
+	uint64_t pages[EXEC_PAGES];
+	unsigned filled; /* bits */
+	unsigned next;
+	char data[EXEC_PAGES][EXEC_PAGE_BYTES];
+};
+/* Copies a string with its NUL; MAX includes it. Its length; -ENAMETOOLONG, -EFAULT, -ESRCH. */
+ssize_t exec_read_string(
+	struct exec_reader *reader, uint64_t addr, char *text, size_t max) _must_use_;
+
 /* Copies the argument vector at ADDR of the requester, each page once. An empty one becomes one
  * empty string, as the kernel makes it. 0; -E2BIG (more than REQUEST_ARGV_MAX or
  * EXEC_ARGS_BYTES_MAX); -EFAULT, -ESRCH, -ENOMEM. */
-int exec_args_copy(struct notification *n, uint64_t addr, struct exec_args *args) _must_use_;
+int exec_args_copy(struct exec_reader *reader, uint64_t addr, struct exec_args *args) _must_use_;
 /* Replaces the first argument by those with which the kernel starts the interpreter of a script:
  * interpreter, argument (where there is one), the script's name. 0 or -ENOMEM. */
 int exec_args_for_script(
 	struct exec_args *args, const struct exec_image *image, const char *script) _must_use_;
 /* A copy for a request. 0 or -ENOMEM. */
 int exec_args_dup(const struct exec_args *args, char ***itemsp, size_t *np) _must_use_;
+/* Bytes of all arguments with their NULs. */
+size_t exec_args_size(const struct exec_args *args);
 /* Is the NUL-separated text of SIZE bytes exactly these arguments? */
 bool exec_args_equal(const struct exec_args *args, const char *text, size_t size);
 void exec_args_deinit(struct exec_args *args);

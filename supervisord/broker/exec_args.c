@@ -11,36 +11,56 @@
 #include "supervisord/base/error.h"
 #include "supervisord/broker/target.h"
 
-#define PAGE_BYTES 4096u
-
-/* One page of the requester at a time: arguments lie close together, and a page is read once. */
-struct page_reader {
-	struct notification *n;
-	uint64_t page;
-	bool filled;
-	char data[PAGE_BYTES];
-};
-
 /* What lies at ADDR up to the end of its page. */
-static int page_at(struct page_reader *reader, uint64_t addr, const char **datap, size_t *sizep)
+static int page_at(struct exec_reader *reader, uint64_t addr, const char **datap, size_t *sizep)
 {
-	uint64_t page = addr & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t page = addr & ~(uint64_t)(EXEC_PAGE_BYTES - 1);
+	unsigned slot;
 	int r;
 
-	if (!reader->filled || reader->page != page) {
-		reader->filled = false;
-		r = target_read(reader->n, page, reader->data, PAGE_BYTES);
+	for (slot = 0; slot < EXEC_PAGES; slot++) {
+		if ((reader->filled & (1u << slot)) && reader->pages[slot] == page)
+			break;
+	}
+	if (slot == EXEC_PAGES) {
+		slot = reader->next;
+		reader->next = (reader->next + 1) % EXEC_PAGES;
+		reader->filled &= ~(1u << slot);
+		r = target_read(reader->n, page, reader->data[slot], EXEC_PAGE_BYTES);
 		if (r < 0)
 			return err_trace(r);
-		reader->filled = true;
-		reader->page = page;
+		reader->filled |= 1u << slot;
+		reader->pages[slot] = page;
 	}
-	*datap = reader->data + (addr - page);
-	*sizep = PAGE_BYTES - (size_t)(addr - page);
+	*datap = reader->data[slot] + (addr - page);
+	*sizep = EXEC_PAGE_BYTES - (size_t)(addr - page);
 	return 0;
 }
 
-static int copy_string(struct page_reader *reader, uint64_t addr, size_t max, struct buf *buf)
+ssize_t exec_read_string(struct exec_reader *reader, uint64_t addr, char *text, size_t max)
+{
+	size_t done = 0;
+
+	while (done < max) {
+		const char *data, *end;
+		size_t size;
+		int r;
+
+		r = page_at(reader, addr + done, &data, &size);
+		if (r < 0)
+			return err_trace(r);
+		if (size > max - done)
+			size = max - done;
+		memcpy(text + done, data, size);
+		end = memchr(data, 0, size);
+		if (end)
+			return (ssize_t)(done + (size_t)(end - data));
+		done += size;
+	}
+	return err_trace(-ENAMETOOLONG);
+}
+
+static int copy_string(struct exec_reader *reader, uint64_t addr, size_t max, struct buf *buf)
 {
 	for (;;) {
 		const char *data, *end;
@@ -82,7 +102,7 @@ static int args_add(struct exec_args *args, size_t *allocp, char *item)
 }
 
 /* One pointer; it may be unaligned and so cross a page. */
-static int read_pointer(struct page_reader *reader, uint64_t addr, uint64_t *valuep)
+static int read_pointer(struct exec_reader *reader, uint64_t addr, uint64_t *valuep)
 {
 	const char *data;
 	size_t size;
@@ -97,8 +117,7 @@ static int read_pointer(struct page_reader *reader, uint64_t addr, uint64_t *val
 	return 0;
 }
 
-static int copy_strings(struct page_reader *vector, struct page_reader *strings, uint64_t addr,
-	struct exec_args *args)
+static int copy_strings(struct exec_reader *reader, uint64_t addr, struct exec_args *args)
 {
 	size_t total = 0, alloc = 0;
 
@@ -109,7 +128,7 @@ static int copy_strings(struct page_reader *vector, struct page_reader *strings,
 		size_t size;
 		int r;
 
-		r = read_pointer(vector, addr, &item);
+		r = read_pointer(reader, addr, &item);
 		if (r < 0)
 			return err_trace(r);
 		if (!item)
@@ -117,7 +136,7 @@ static int copy_strings(struct page_reader *vector, struct page_reader *strings,
 		if (args->n >= REQUEST_ARGV_MAX)
 			return err_trace(-E2BIG);
 		buf_init(&buf, EXEC_ARGS_BYTES_MAX);
-		r = copy_string(strings, item, EXEC_ARGS_BYTES_MAX - total, &buf);
+		r = copy_string(reader, item, EXEC_ARGS_BYTES_MAX - total, &buf);
 		size = buf.size;
 		text = r < 0 ? NULL : size ? buf_take(&buf) : strdup("");
 		buf_deinit(&buf);
@@ -132,15 +151,14 @@ static int copy_strings(struct page_reader *vector, struct page_reader *strings,
 	}
 }
 
-int exec_args_copy(struct notification *n, uint64_t addr, struct exec_args *args)
+int exec_args_copy(struct exec_reader *reader, uint64_t addr, struct exec_args *args)
 {
-	struct page_reader vector = {.n = n}, strings = {.n = n};
 	size_t alloc = 0;
 	char *empty;
 	int r;
 
 	if (addr) {
-		r = copy_strings(&vector, &strings, addr, args);
+		r = copy_strings(reader, addr, args);
 		if (r < 0)
 			return err_trace(r);
 	}
@@ -197,6 +215,15 @@ int exec_args_dup(const struct exec_args *args, char ***itemsp, size_t *np)
 	*itemsp = copy.items;
 	*np = copy.n;
 	return 0;
+}
+
+size_t exec_args_size(const struct exec_args *args)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < args->n; i++)
+		size += strlen(args->items[i]) + 1;
+	return size;
 }
 
 bool exec_args_equal(const struct exec_args *args, const char *text, size_t size)

@@ -39,8 +39,9 @@
 
 #define MAPS_BYTES_MAX (256u * 1024)
 
-/* Reads /proc/PID/NAME whole. 0, -E2BIG (over MAX), -errno. */
-static int read_proc(pid_t pid, const char *name, size_t max, struct buf *buf)
+/* Reads /proc/PID/NAME whole. Where EXPECT bytes are foreseen, a short read after that many is the
+ * end. 0, -E2BIG (over MAX), -errno. */
+static int read_proc(pid_t pid, const char *name, size_t max, size_t expect, struct buf *buf)
 {
 	_cleanup_(closep) int fd = -1;
 	char path[64], data[4096];
@@ -63,6 +64,8 @@ static int read_proc(pid_t pid, const char *name, size_t max, struct buf *buf)
 		r = buf_append(buf, data, (size_t)size);
 		if (r < 0)
 			return err_trace(r);
+		if (expect > 0 && (size_t)size < sizeof(data) && buf->size >= expect)
+			return 0;
 	}
 }
 
@@ -142,7 +145,7 @@ static int check_mappings(const struct notification *n, const struct exec_plan *
 	int r;
 
 	*whyp = "its mappings cannot be read";
-	r = read_proc(pid, "maps", MAPS_BYTES_MAX, &buf);
+	r = read_proc(pid, "maps", MAPS_BYTES_MAX, 0, &buf);
 	if (r < 0)
 		return err_trace(r);
 	text = buf.data;
@@ -215,7 +218,8 @@ static int check_image(const struct notification *n, const struct exec_plan *pla
 		return -EPERM;
 	}
 	*whyp = "its arguments cannot be read";
-	r = read_proc(pid, "cmdline", EXEC_ARGS_BYTES_MAX + REQUEST_ARGV_MAX + PATH_MAX, &cmdline);
+	r = read_proc(pid, "cmdline", EXEC_ARGS_BYTES_MAX + REQUEST_ARGV_MAX + PATH_MAX,
+		same ? exec_args_size(&plan->args) : 0, &cmdline);
 	if (r < 0)
 		return err_trace(r);
 	if (!same) {

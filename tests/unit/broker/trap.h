@@ -33,6 +33,7 @@
 
 #include "supervisord/broker/decide.h"
 #include "supervisord/broker/notification.h"
+#include "supervisord/broker/open.h"
 #include "supervisord/broker/reply.h"
 
 #define TRAP_THREADS 4
@@ -143,6 +144,10 @@ bool policy_set_inode_alias(
 	(void)ino;
 	(void)pathp;
 	return false;
+}
+
+void open_settle(void)
+{
 }
 
 static notification_fn trap_handlers[512];
