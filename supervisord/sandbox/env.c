@@ -41,23 +41,22 @@ const char *plan_get_env(const struct plan *plan, const char *name)
 /* Takes ENTRY, also on failure. */
 static int env_put(struct plan *plan, char *entry)
 {
-	size_t n_name = strcspn(entry, "=");
-	char **old = env_find(plan->env, entry, n_name), **grown;
+	_cleanup_(freep) char *own = entry;
+	char **old = env_find(plan->env, entry, strcspn(entry, "=")), **grown;
 	size_t n = env_count(plan->env);
 
 	if (old) {
 		free(*old);
-		*old = entry;
+		*old = TAKE_PTR(own);
 		return 0;
 	}
 	grown = realloc(plan->env, (n + 2) * sizeof(*grown));
-	if (!grown) {
-		free(entry);
+	if (!grown)
 		return err_trace(-ENOMEM);
-	}
-	grown[n] = entry;
-	grown[n + 1] = NULL;
 	plan->env = grown;
+	grown += n;
+	grown[0] = TAKE_PTR(own);
+	grown[1] = NULL;
 	return 0;
 }
 

@@ -113,7 +113,8 @@ int filter_build(const struct plan *plan, struct filter *filter)
 		return err_trace(-E2BIG);
 	/* All jumps are relative, so the exported program runs as it is behind the register tests.
 	 */
-	memcpy(filter->code + n_special, list, size);
+	if (list)
+		memcpy(filter->code + n_special, list, size);
 	filter->n_code = n_special + size / sizeof(struct sock_filter);
 	if (filter->n_code > BPF_MAXINSNS)
 		return err_trace(-E2BIG);

@@ -20,6 +20,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <termios.h>
 
 #include "supervisord/base/clock.h"
 #include "supervisord/base/fdpass.h"
@@ -42,7 +43,7 @@ _Noreturn void start_fail(int gate, int error, const char *step, const char *wha
 {
 	struct gate_message message = {.error = error != 0 ? error : EIO};
 
-	snprintf(message.what, sizeof(message.what), "%s%s%s", step, what ? " " : "",
+	(void)snprintf(message.what, sizeof(message.what), "%s%s%s", step, what ? " " : "",
 		what ? what : "");
 	(void)!write(gate, &message, sizeof(message));
 	_exit(START_FAILED);
@@ -96,6 +97,7 @@ static int make_terminal(const struct start *start)
 	const struct session_spec *spec = start->spec;
 	struct winsize size = {.ws_row = spec->rows, .ws_col = spec->cols};
 	struct init_message message = {.kind = INIT_TERMINAL};
+	struct termios modes;
 	int master, slave, unlocked = 0, r;
 
 	master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -106,6 +108,9 @@ static int make_terminal(const struct start *start)
 		start_fail(start->gate, errno, "opening a terminal's other end", NULL);
 	if (size.ws_row > 0 && size.ws_col > 0)
 		ioctl(slave, TIOCSWINSZ, &size);
+	/* The person's own erase key, UTF-8 and so on: their terminal is not raw yet. */
+	if (tcgetattr(STDIN_FILENO, &modes) == 0)
+		(void)tcsetattr(slave, TCSANOW, &modes);
 	if (setsid() < 0 || ioctl(slave, TIOCSCTTY, 0) < 0)
 		start_fail(start->gate, errno, "taking a terminal", NULL);
 	r = fdpass_send(start->sock, &message, sizeof(message), master);

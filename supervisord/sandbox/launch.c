@@ -182,7 +182,7 @@ static int take_listener(struct launch *launch, char **messagep)
 	launch->listener_fd = (int)syscall(SYS_pidfd_getfd, pidfd, START_LISTENER_FD, 0);
 	if (launch->listener_fd < 0)
 		return failed(messagep, err_errno(), "taking the listener (pidfd_getfd)");
-	snprintf(path, sizeof(path), "/proc/%d/root", launch->agent_pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", launch->agent_pid);
 	launch->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (launch->root_fd < 0)
 		return failed(messagep, err_errno(), "opening the session's root");

@@ -55,8 +55,8 @@ int launch_start(const struct plan *plan, const struct session_spec *spec, struc
 	char **messagep) _must_use_;
 /* Lets the agent exec: call when the workers are ready for notifications. 0 or -errno. */
 int launch_go(struct launch *launch) _must_use_;
-/* Kills init (and with it the session) if it still runs, reaps it and every other child or traced process of
- * the caller that ends meanwhile, closes the descriptors. */
+/* Kills init (and with it the session) if it still runs, reaps it and every other child or traced
+ * process of the caller that ends meanwhile, closes the descriptors. */
 void launch_end(struct launch *launch);
 
 #endif

@@ -39,7 +39,7 @@ static int make_folders(const char *root, const char *path)
 
 	if (strlen(path) >= sizeof(text))
 		return -ENAMETOOLONG;
-	strcpy(text, path);
+	memcpy(text, path, strlen(path) + 1);
 	for (char *p = text + n_root + 1; *p; p++) {
 		if (*p != '/')
 			continue;

@@ -31,7 +31,7 @@ static int hold_nodes(int fds[ARRAY_LEN(nodes)], const char **whatp)
 	char path[64];
 
 	for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
-		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
 		*whatp = nodes[i];
 		fds[i] = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 		if (fds[i] < 0)
@@ -46,7 +46,7 @@ static int attach_nodes(int fds[ARRAY_LEN(nodes)], const char **whatp)
 	int fd;
 
 	for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
-		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
 		*whatp = nodes[i];
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 		if (fd < 0)

@@ -67,11 +67,11 @@ int namespaces_map_self(uid_t uid, gid_t gid)
 	r = write_file("/proc/self/setgroups", "deny");
 	if (r < 0)
 		return r;
-	snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
+	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
 	r = write_file("/proc/self/uid_map", text);
 	if (r < 0)
 		return r;
-	snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
+	(void)snprintf(text, sizeof(text), "%u %u 1\n", gid, gid);
 	return write_file("/proc/self/gid_map", text);
 }
 

@@ -48,22 +48,23 @@ bool plan_path_private(const struct plan *plan, const char *path)
 int plan_add(struct plan *plan, enum plan_step_kind kind, unsigned access, const char *path,
 	const char *source)
 {
-	struct plan_step step = {.kind = kind, .access = access}, *grown;
+	_cleanup_(freep) char *own_path = strdup(path);
+	_cleanup_(freep) char *own_source = source ? strdup(source) : NULL;
+	struct plan_step *grown;
 
 	if (plan->n_steps >= PLAN_STEPS_MAX)
 		return err_trace(-E2BIG);
-	grown = reallocarray(plan->steps, plan->n_steps + 1, sizeof(*grown));
+	if (!own_path || (source && !own_source))
+		return err_trace(-ENOMEM);
+	grown = realloc(plan->steps, (plan->n_steps + 1) * sizeof(*grown));
 	if (!grown)
 		return err_trace(-ENOMEM);
 	plan->steps = grown;
-	step.path = strdup(path);
-	step.source = source ? strdup(source) : NULL;
-	if (!step.path || (source && !step.source)) {
-		free(step.path);
-		free(step.source);
-		return err_trace(-ENOMEM);
-	}
-	plan->steps[plan->n_steps++] = step;
+	grown += plan->n_steps++;
+	grown->kind = kind;
+	grown->access = access;
+	grown->path = TAKE_PTR(own_path);
+	grown->source = TAKE_PTR(own_source);
 	return 0;
 }
 

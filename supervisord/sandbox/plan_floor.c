@@ -47,6 +47,7 @@ static void floor_deinit(struct floor *floor)
 
 static int grant_add(struct floor *floor, const char *path, unsigned access)
 {
+	_cleanup_(freep) char *own_path = NULL;
 	struct grant *grown;
 
 	for (size_t i = 0; i < floor->n_grants; i++)
@@ -56,15 +57,15 @@ static int grant_add(struct floor *floor, const char *path, unsigned access)
 		}
 	if (floor->n_grants >= FLOOR_GRANTS_MAX)
 		return 0; /* fewer grants are slower, never weaker */
-	grown = reallocarray(floor->grants, floor->n_grants + 1, sizeof(*grown));
-	if (!grown)
+	own_path = strdup(path);
+	grown = realloc(floor->grants, (floor->n_grants + 1) * sizeof(*grown));
+	if (grown)
+		floor->grants = grown;
+	if (!own_path || !grown)
 		return err_trace(-ENOMEM);
-	floor->grants = grown;
-	grown[floor->n_grants].path = strdup(path);
-	grown[floor->n_grants].access = access;
-	if (!grown[floor->n_grants].path)
-		return err_trace(-ENOMEM);
-	floor->n_grants++;
+	grown += floor->n_grants++;
+	grown->path = TAKE_PTR(own_path);
+	grown->access = access;
 	return 0;
 }
 
@@ -423,7 +424,8 @@ int plan_add_floor(struct plan *plan, const struct policy_set *policies, const c
 		r = add_preload(&floor, plan, preload);
 	if (r < 0)
 		return err_trace(r);
-	qsort(floor.grants, floor.n_grants, sizeof(*floor.grants), compare_grants);
+	if (floor.n_grants > 1)
+		qsort(floor.grants, floor.n_grants, sizeof(*floor.grants), compare_grants);
 	plan->first_allow = plan->n_steps;
 	for (size_t i = 0; i < floor.n_grants && r == 0; i++) {
 		const struct grant *grant = &floor.grants[i];

@@ -56,10 +56,10 @@ static int print_step(const struct plan_step *step, FILE *out)
 	if (!object)
 		return err_trace(-ENOMEM);
 	if (step->kind == PLAN_ALLOW)
-		fprintf(out, "%s %s %s\n", step_names[step->kind],
+		(void)fprintf(out, "%s %s %s\n", step_names[step->kind],
 			access_text(step->access, access), object);
 	else
-		fprintf(out, "%s %s\n", step_names[step->kind], object);
+		(void)fprintf(out, "%s %s\n", step_names[step->kind], object);
 	return 0;
 }
 
@@ -67,12 +67,12 @@ int plan_print(const struct plan *plan, FILE *out)
 {
 	int r;
 
-	fprintf(out, "landlock abi %d\n", plan->landlock_abi);
-	fprintf(out, "reads %s%s%s\n", plan->notify_reads ? "notified" : "by the floor",
+	(void)fprintf(out, "landlock abi %d\n", plan->landlock_abi);
+	(void)fprintf(out, "reads %s%s%s\n", plan->notify_reads ? "notified" : "by the floor",
 		plan->cookie ? ", with cookie" : "",
 		plan->floor_reads ? "" : ", all carried out by the broker");
 	if (plan->reduced)
-		fprintf(out, "reduced: without %s\n", plan->reduced);
+		(void)fprintf(out, "reduced: without %s\n", plan->reduced);
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		r = print_step(&plan->steps[i], out);
 		if (r < 0)

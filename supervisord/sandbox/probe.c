@@ -83,7 +83,7 @@ static long sysctl_number(const char *path)
 
 static void set_remedy(struct probe_result *item, const char *text)
 {
-	snprintf(item->remedy, sizeof(item->remedy), "%s", text);
+	(void)snprintf(item->remedy, sizeof(item->remedy), "%s", text);
 }
 
 /* The narrowest change first: a profile for this one program, never the switch for the whole
@@ -99,7 +99,7 @@ static void explain_userns(struct probe_result *item)
 	if (slash)
 		*slash = '\0';
 	if (sysctl_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-		snprintf(item->remedy, sizeof(item->remedy),
+		(void)snprintf(item->remedy, sizeof(item->remedy),
 			"put \"profile agent-broker %s/agent-broker flags=(unconfined) { userns, "
 			"}\" into "
 			"/etc/apparmor.d/agent-broker and load it with apparmor_parser -r",

@@ -12,9 +12,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#ifndef __x86_64__
-#error "the table has the system calls of x86-64 only"
-#endif
+_Static_assert(SYS_openat == 257, "the table has the numbers of x86-64 only");
 
 /* Calls that the C library of the build may not know yet; these numbers are the same everywhere. */
 #define NR_CACHESTAT 451
