@@ -201,6 +201,83 @@ static void a_workspace_below_tmp_stays_visible_and_nothing_is_made_beside_it(vo
 	assert_int_equal(rmdir(top), 0);
 }
 
+/* Every name below PATH with its size, mode and times, as text owned by the caller. */
+static char *tree_text(const char *path)
+{
+	char command[256], *text = calloc(1, 16384);
+	FILE *f;
+
+	assert_non_null(text);
+	snprintf(command, sizeof(command), "find %s -printf '%%p %%s %%m %%T@ %%C@\\n' | sort",
+		path);
+	f = popen(command, "r");
+	assert_non_null(f);
+	(void)!fread(text, 1, 16383, f);
+	pclose(f);
+	return text;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void remove_tree(const char *path)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", path);
+	assert_int_equal(system(command), 0);
+}
+
+static void the_hosts_tree_stays_as_it_is_and_our_folders_are_out_of_sight(void **state)
+{
+	char home[] = "/tmp/sbx-home-XXXXXX", path[128], mark[128], *before, *during, *after;
+
+	(void)state;
+	assert_non_null(mkdtemp(home));
+	for (const char *const *name =
+			(const char *const[]){".config", ".config/agent-supervisor", "ws", NULL};
+		*name; name++) {
+		snprintf(path, sizeof(path), "%s/%s", home, *name);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	snprintf(path, sizeof(path), "%s/.config/agent-supervisor/policy", home);
+	write_text(path, "secret\n");
+	unsetenv("XDG_CONFIG_HOME");
+	setenv("HOME", home, 1);
+	session_init(&s, POLICY_OPEN);
+	snprintf(mark, sizeof(mark), "HOME=%s", home);
+	s.env[1] = mark;
+	snprintf(path, sizeof(path), "%s/ws", home);
+	s.spec.workspace = s.spec.cwd = path;
+	session_command(
+		&s, shell("cat $HOME/.config/agent-supervisor/policy; ls -A "
+			  "$HOME/.config/agent-supervisor | wc -l; "
+			  "touch $HOME/.config/agent-supervisor/x; echo on; read x </dev/zero"));
+	before = tree_text(home);
+	assert_int_equal(session_start(&s), 0);
+	assert_int_equal(launch_go(&s.launch), 0);
+	while (!strstr(s.text, "on\n") && session_step(&s, SESSION_TIMEOUT_MSEC))
+		;
+	during = tree_text(home);
+	launch_end(&s.launch);
+	after = tree_text(home);
+	assert_string_equal(before, during);
+	assert_string_equal(before, after);
+	assert_lacks(s.text, "secret");
+	assert_contains(s.text, "0\n");
+	free(before);
+	free(during);
+	free(after);
+	session_deinit(&s);
+	remove_tree(home);
+}
+
 /* --- The caller's side
  * ------------------------------------------------------------------------------ */
 
@@ -506,6 +583,7 @@ int main(void)
 		cmocka_unit_test(devices_are_the_harmless_ones),
 		cmocka_unit_test(dangerous_parts_of_proc_and_sys_are_closed),
 		cmocka_unit_test(a_workspace_below_tmp_stays_visible_and_nothing_is_made_beside_it),
+		cmocka_unit_test(the_hosts_tree_stays_as_it_is_and_our_folders_are_out_of_sight),
 		cmocka_unit_test(the_caller_reaches_the_agent_without_any_capability),
 		cmocka_unit_test(a_session_dies_with_its_broker),
 		cmocka_unit_test(a_session_without_namespaces_dies_with_its_broker_too),
