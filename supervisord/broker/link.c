@@ -198,8 +198,8 @@ int link_ask(struct link *link, const struct request *request, const struct poli
 	}
 	pthread_mutex_unlock(&link->lock);
 	r = make_ask(link, request, rule, policy_digest, &ask);
-	if (r < 0)
-		return r;
+	if (r < 0 || !ask)
+		return r < 0 ? r : err_trace(-ENOMEM);
 	pthread_mutex_lock(&link->lock);
 	if (link->closed) {
 		pthread_mutex_unlock(&link->lock);

@@ -65,7 +65,7 @@ static int connect_socket(const char *path, int *fdp)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct ucred cred;
 	socklen_t size = sizeof(cred);
-	const char *name;
+	const char *name = NULL;
 	int r, n;
 
 	r = open_folder(path, &name, &folder);
@@ -145,8 +145,8 @@ static int connect_alive(const char *path, struct client **clientp)
 	int r;
 
 	r = client_connect(path, &client);
-	if (r < 0)
-		return r;
+	if (r < 0 || !client)
+		return r < 0 ? r : err_trace(-EIO);
 	r = ping(client);
 	if (r < 0)
 		return r;
@@ -188,8 +188,8 @@ static void set_error(struct client_error *error, const char *name, const char *
 	if (!error)
 		return;
 	text = display_escape_short(message ? message : "", sizeof(error->message) - 1, NULL);
-	snprintf(error->name, sizeof(error->name), "%s", name ? name : "");
-	snprintf(error->message, sizeof(error->message), "%s", text ? text : "out of memory");
+	(void)snprintf(error->name, sizeof(error->name), "%s", name ? name : "");
+	(void)snprintf(error->message, sizeof(error->message), "%s", text ? text : "out of memory");
 }
 
 static int fold_call_error(int r, const sd_bus_error *bus_error, struct client_error *error)

@@ -139,7 +139,7 @@ _Noreturn static void become_daemon(const struct start *start, char *const *env)
 	if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0)
 		_exit(125);
 	for (int s = 1; s < 32; s++)
-		signal(s, SIG_DFL);
+		(void)signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execve(start->program, argv, env);
@@ -223,7 +223,7 @@ static int fork_daemon(const struct start *start, int *pidfdp)
 		if (*pidfdp < 0)
 			r = err_errno();
 	}
-	ours = close_fd(ours);
+	(void)shutdown(ours, SHUT_RDWR);
 	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 	return r < 0 ? err_trace(r) : 0;

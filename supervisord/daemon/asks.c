@@ -150,7 +150,7 @@ static int record_ask(
 		return err_trace(-ENOMEM);
 	}
 	showing->daemon = daemon;
-	snprintf(showing->id, sizeof(showing->id), "%s", pending->id);
+	(void)snprintf(showing->id, sizeof(showing->id), "%s", pending->id);
 	r = audit_sink_append(daemon->sink, record, true, on_ask_durable, showing);
 	if (r < 0)
 		free(showing);

@@ -58,7 +58,7 @@ static void enter_failed(struct audit_sink *sink, int r)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "the audit log cannot be written: %s", strerror(-r));
+	(void)snprintf(text, sizeof(text), "the audit log cannot be written: %s", strerror(-r));
 	if (sink->state != SINK_FAILED)
 		log_error_r(r, "the audit log in %s cannot be written; requests are refused",
 			sink->dir);

@@ -439,6 +439,7 @@ int control_refuse(sd_bus_message *message, const char *error, const char *forma
 	int r;
 
 	va_start(args, format);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is right above */
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	r = sd_bus_reply_method_errorf(message, error, "%s", text);

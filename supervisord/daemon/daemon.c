@@ -88,9 +88,9 @@ static int add_signals(struct daemon *daemon)
 	sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_trace(err_errno());
-	signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGPIPE, SIG_IGN);
 	/* A limit on file sizes is an error of the write, not the end. */
-	signal(SIGXFSZ, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_LEN(stops) && r >= 0; i++)
 		r = sd_event_add_signal(daemon->event, NULL, stops[i], on_stop_signal, daemon);
 	if (r >= 0)

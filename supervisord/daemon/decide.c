@@ -134,7 +134,7 @@ static void answer_covered(struct daemon *daemon, const char *session, const str
 	char by[64];
 	struct pending *next;
 
-	snprintf(by, sizeof(by), "grant %s", grant->id);
+	(void)snprintf(by, sizeof(by), "grant %s", grant->id);
 	for (struct pending *p = daemon->queue.first; p; p = next) {
 		const struct session *s = sessions_get(&daemon->sessions, session);
 		_cleanup_(json_decrefp) json_t *record = NULL;
@@ -176,7 +176,7 @@ static void pass_on_allow(struct daemon *daemon, struct pending *pending, json_t
 	_cleanup_(grant_freep) struct grant *grant = NULL;
 	char session[SESSION_ID_MAX];
 
-	snprintf(session, sizeof(session), "%s", pending->session);
+	(void)snprintf(session, sizeof(session), "%s", pending->session);
 	store_forever(daemon, pending, reply);
 	payload = grant_session_payload(daemon, pending, &grant);
 	if (payload)
@@ -247,7 +247,7 @@ static int commit_answer(struct connection *connection, sd_bus_message *message,
 	char by[128];
 	int r = -ENOMEM;
 
-	snprintf(
+	(void)snprintf(
 		by, sizeof(by), "%.60s (pid %d)", client ? client : "?", (int)connection->peer.pid);
 	pending->duration = answer->duration;
 	pending->span_usec = answer->span_usec;

@@ -44,10 +44,10 @@ static int parse_options(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		switch (c) {
 		case OPT_HELP:
-			fputs(help, stdout);
+			(void)fputs(help, stdout);
 			return 0;
 		case OPT_VERSION:
-			puts("agent-supervisord " AGENT_SUPERVISOR_VERSION);
+			(void)puts("agent-supervisord " AGENT_SUPERVISOR_VERSION);
 			return 0;
 		case OPT_FOREGROUND:
 			break;
@@ -57,7 +57,7 @@ static int parse_options(int argc, char **argv)
 	}
 	if (optind == argc)
 		return -1;
-	fprintf(stderr, "agent-supervisord: takes no arguments; see --help\n");
+	(void)fprintf(stderr, "agent-supervisord: takes no arguments; see --help\n");
 	return 2;
 }
 

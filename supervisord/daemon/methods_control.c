@@ -85,14 +85,15 @@ static int compare_denials(const void *a, const void *b)
 static json_t *sorted(json_t *array, size_t max)
 {
 	size_t n = json_array_size(array);
-	_cleanup_(freep) json_t **items = calloc(n + 1, sizeof(*items));
+	_cleanup_(freep) json_t **items =
+		calloc(n + 1, sizeof(json_t *)) /* NOLINT(bugprone-sizeof-expression) */;
 	json_t *out = json_array();
 
 	if (!items)
 		return out;
 	for (size_t i = 0; i < n; i++)
 		items[i] = json_array_get(array, i);
-	qsort(items, n, sizeof(*items), compare_denials);
+	qsort(items, n, sizeof(json_t *), compare_denials); /* NOLINT(bugprone-sizeof-expression) */
 	for (size_t i = 0; i < n && i < max; i++)
 		json_array_append(out, items[i]);
 	return out;

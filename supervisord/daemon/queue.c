@@ -155,7 +155,7 @@ int queue_add(struct queue *queue, struct queue_ask *ask, uint64_t now_usec,
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
 		return err_trace(-ENOMEM);
-	snprintf(pending->session, sizeof(pending->session), "%s", ask->session);
+	(void)snprintf(pending->session, sizeof(pending->session), "%s", ask->session);
 	r = make_id(queue, pending->id);
 	if (r == 0)
 		r = add_waiter(queue, pending, ask);
@@ -250,8 +250,8 @@ void queue_close(struct queue *queue, struct pending *pending, enum outcome outc
 	pending->outcome = outcome;
 	free(pending->by);
 	pending->by = strdup(by);
-	snprintf(entry->id, sizeof(entry->id), "%s", pending->id);
-	snprintf(entry->by, sizeof(entry->by), "%s", by);
+	(void)snprintf(entry->id, sizeof(entry->id), "%s", pending->id);
+	(void)snprintf(entry->by, sizeof(entry->by), "%s", by);
 	entry->outcome = outcome;
 }
 

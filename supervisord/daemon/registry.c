@@ -200,7 +200,7 @@ static int begin(struct connection *connection, struct session *session, sd_bus_
 	}
 	registration->daemon = daemon;
 	registration->message = sd_bus_message_ref(message);
-	snprintf(registration->session, sizeof(registration->session), "%s", session->id);
+	(void)snprintf(registration->session, sizeof(registration->session), "%s", session->id);
 	r = audit_sink_append(daemon->sink, record, true, on_start_durable, registration);
 	if (r < 0) {
 		sd_bus_message_unref(registration->message);
@@ -260,9 +260,10 @@ static int add_session(struct connection *connection, const char *id, const stru
 	if (r < 0)
 		return r;
 	TAKE_FD(pidfd);
-	snprintf(
+	(void)snprintf(
 		session->policy_digest, sizeof(session->policy_digest), "%s", hello->policy_digest);
-	snprintf(session->plan_digest, sizeof(session->plan_digest), "%s", hello->plan_digest);
+	(void)snprintf(
+		session->plan_digest, sizeof(session->plan_digest), "%s", hello->plan_digest);
 	session->started_usec = clock_realtime_usec();
 	r = watch_broker(daemon, session);
 	if (r < 0) {
@@ -309,7 +310,7 @@ static int find_in_log(struct connection *connection, const char *id, uint64_t i
 {
 	struct daemon *daemon = connection->daemon;
 	const struct peer *peer = &connection->peer;
-	struct replay_scan scan;
+	struct replay_scan scan = {0};
 	int r;
 
 	r = audit_sink_commit(daemon->sink);
@@ -321,10 +322,11 @@ static int find_in_log(struct connection *connection, const char *id, uint64_t i
 		scan.broker_start != peer->start_ticks)
 		return -ENOENT;
 	r = add_session(connection, id, hello, sessionp);
-	if (r < 0)
-		return r;
+	if (r < 0 || !*sessionp)
+		return r < 0 ? r : err_trace(-EIO);
 	(*sessionp)->index = index;
 	(*sessionp)->last_n = scan.last_n;
+	(*sessionp)->state = SESSION_DETACHED;
 	return 0;
 }
 
@@ -349,13 +351,11 @@ static int resume(struct connection *connection, sd_bus_message *message, const 
 	if (!session_id_is_valid(id))
 		return -EBADMSG;
 	session = sessions_get(&daemon->sessions, id);
-	if (session &&
-		(session->broker_pid != peer->pid || session->broker_start != peer->start_ticks ||
-			session->state == SESSION_STARTING || session->state == SESSION_ENDING))
-		session = NULL;
-	else if (!session && (r = find_in_log(connection, id, index, hello, &session)) < 0)
-		session = NULL;
 	if (!session)
+		r = find_in_log(connection, id, index, hello, &session);
+	if (r < 0 || !session || session->broker_pid != peer->pid ||
+		session->broker_start != peer->start_ticks || session->state == SESSION_STARTING ||
+		session->state == SESSION_ENDING)
 		return control_refuse(message, BUS_ERROR_NOT_AUTHORIZED,
 			"session %s is not one of this process", id);
 	attach(connection, session);
@@ -371,8 +371,8 @@ static int resume(struct connection *connection, sd_bus_message *message, const 
 int registry_register(struct connection *connection, sd_bus_message *message, json_t *parameter)
 {
 	struct daemon *daemon = connection->daemon;
-	struct session *session;
-	struct hello hello;
+	struct session *session = NULL;
+	struct hello hello = {0};
 	int r;
 
 	r = read_hello(parameter, &hello);
@@ -388,8 +388,8 @@ int registry_register(struct connection *connection, sd_bus_message *message, js
 	r = add_session(connection, NULL, &hello, &session);
 	if (r == -ENOSPC)
 		return control_refuse(message, BUS_ERROR_BUSY, "too many sessions");
-	if (r < 0)
-		return r;
+	if (r < 0 || !session)
+		return r < 0 ? r : err_trace(-EIO);
 	attach(connection, session);
 	r = begin(connection, session, message);
 	if (r < 0) {
@@ -447,7 +447,7 @@ int registry_end(struct connection *connection, sd_bus_message *message, json_t 
 	json_object_set_new(record, "denies", json_integer((json_int_t)session->n_denies));
 	registration->daemon = daemon;
 	registration->message = sd_bus_message_ref(message);
-	snprintf(registration->session, sizeof(registration->session), "%s", session->id);
+	(void)snprintf(registration->session, sizeof(registration->session), "%s", session->id);
 	r = audit_sink_append(daemon->sink, record, true, on_end_durable, registration);
 	if (r < 0) {
 		sd_bus_message_unref(registration->message);
@@ -500,8 +500,8 @@ static int take_over_one(struct daemon *daemon, json_t *json)
 	session->started_usec = started;
 	session->last_n = scan.last_n;
 	session->state = SESSION_DETACHED;
-	snprintf(session->policy_digest, sizeof(session->policy_digest), "%s", policy);
-	snprintf(session->plan_digest, sizeof(session->plan_digest), "%s", plan);
+	(void)snprintf(session->policy_digest, sizeof(session->policy_digest), "%s", policy);
+	(void)snprintf(session->plan_digest, sizeof(session->plan_digest), "%s", plan);
 	if (session->broker_pidfd < 0 || !replay_process_lives(pid, start)) {
 		lose(daemon, session);
 		return 0;

@@ -112,7 +112,7 @@ static int parse_header(const char *line, size_t size, struct spool_header *head
 	if (!session_id_is_valid(session) || pid > INT_MAX)
 		return -EBADMSG;
 	header->broker_pid = (pid_t)pid;
-	snprintf(header->session, sizeof(header->session), "%s", session);
+	(void)snprintf(header->session, sizeof(header->session), "%s", session);
 	return 0;
 }
 
@@ -215,7 +215,7 @@ int replay_spool(struct daemon *daemon, const char *session, uint64_t last_n, bo
 	r = dir_open_private(daemon->dirs.spool, &dir_fd);
 	if (r < 0)
 		return err_trace(r);
-	snprintf(name, sizeof(name), "%s.jsonl", session);
+	(void)snprintf(name, sizeof(name), "%s.jsonl", session);
 	return replay_file(daemon, dir_fd, name, &last_n, false, endedp);
 }
 

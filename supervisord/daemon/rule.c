@@ -18,7 +18,7 @@ static int read_durations(json_t *array, unsigned *setp)
 		unsigned d = 0;
 
 		while (name && d < _GRANT_DURATION_N &&
-			strcmp(name, grant_duration_name((enum grant_duration)d)))
+			strcmp(name, grant_duration_name((enum grant_duration)d)) != 0)
 			d++;
 		if (!name || d == _GRANT_DURATION_N)
 			return err_trace(-EBADMSG);

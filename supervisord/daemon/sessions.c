@@ -46,7 +46,7 @@ int sessions_add(struct sessions *sessions, const char *id, pid_t broker_pid, ui
 	if (!session)
 		return err_trace(-ENOMEM);
 	if (id) {
-		snprintf(session->id, sizeof(session->id), "%s", id);
+		(void)snprintf(session->id, sizeof(session->id), "%s", id);
 	} else {
 		r = make_id(sessions, session->id);
 		if (r < 0) {
