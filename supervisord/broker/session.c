@@ -256,8 +256,12 @@ int session_run(const struct session_spec *spec, int run_fd)
 	json_t *status;
 	int r;
 
-	s.broker.launch = (struct launch){
-		.init_pidfd = -1, .listener_fd = -1, .root_fd = -1, .init_sock = -1, .pty_fd = -1};
+	s.broker.launch = (struct launch){.init_pidfd = -1,
+		.listener_fd = -1,
+		.root_fd = -1,
+		.init_sock = -1,
+		.pty_fd = -1,
+		.gate_fd = -1};
 	r = dirs_init(&s.dirs);
 	if (r < 0)
 		return run_channel_fail(run_fd, STATUS_FAILED, "no home folder: %s", strerror(-r));
