@@ -27,6 +27,7 @@
 #include "supervisord/sandbox/children.h"
 #include "supervisord/sandbox/mounts.h"
 #include "supervisord/sandbox/namespaces.h"
+#include "supervisord/sandbox/session_tmp.h"
 
 #define END_USEC (2 * USEC_PER_SEC)
 
@@ -322,6 +323,9 @@ _Noreturn void init_run(struct start *start)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	serve(&init);
 	end_all(&init);
+	/* The broker may be gone without having done it. */
+	if (start->tmp_dir)
+		session_tmp_remove(start->tmp_dir);
 	if (init.terminal >= 0)
 		close(init.terminal);
 	if (init.agent_ended)

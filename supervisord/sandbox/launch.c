@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "supervisord/base/fdpass.h"
 #include "supervisord/sandbox/namespaces.h"
 #include "supervisord/sandbox/plan_parts.h"
+#include "supervisord/sandbox/session_tmp.h"
 #include "supervisord/sandbox/start.h"
 
 #define START_TIMEOUT_MSEC (20 * 1000)
@@ -74,18 +74,14 @@ static int check_standard(char **messagep)
 
 static int prepare_tmp(struct start *start)
 {
-	char path[] = PLAN_SESSION_TMP;
+	int r;
 
 	if (start->plan->mount_ns)
 		return 0;
-	if (!mkdtemp(path))
-		return err_trace(err_errno());
-	start->tmp_dir = strdup(path);
-	if (!start->tmp_dir) {
-		rmdir(path);
-		return err_trace(-ENOMEM);
-	}
-	return asprintf(&start->tmp_env, "TMPDIR=%s", path) < 0 ? err_trace(-ENOMEM) : 0;
+	r = session_tmp_make(&start->tmp_dir);
+	if (r < 0)
+		return err_trace(r);
+	return asprintf(&start->tmp_env, "TMPDIR=%s", start->tmp_dir) < 0 ? err_trace(-ENOMEM) : 0;
 }
 
 static int prepare_lists(struct start *start)
@@ -259,13 +255,6 @@ int launch_go(struct launch *launch)
 	return err_trace(r);
 }
 
-static int remove_entry(const char *path, const struct stat *st _unused_, int type _unused_,
-	struct FTW *ftw _unused_)
-{
-	(void)!remove(path);
-	return 0;
-}
-
 /* Lets init end what it can find; it has no pid namespace that would do it. */
 static void ask_to_end(const struct launch *launch)
 {
@@ -305,7 +294,7 @@ void launch_end(struct launch *launch)
 	launch->init_sock = close_fd(launch->init_sock);
 	launch->pty_fd = close_fd(launch->pty_fd);
 	if (launch->tmp_dir)
-		nftw(launch->tmp_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+		session_tmp_remove(launch->tmp_dir);
 	free(launch->tmp_dir);
 	launch->tmp_dir = NULL;
 }
