@@ -94,7 +94,7 @@ static int key_from_text(char *text, size_t size, const char *name, struct audit
 	sodium_free(raw);
 	if (r != 0)
 		return r;
-	snprintf(id, sizeof(id), "%08" PRIx32, key->public.id);
+	(void)snprintf(id, sizeof(id), "%08" PRIx32, key->public.id);
 	if (memcmp(id, text + prefix_size + name_size + 1, 8) != 0)
 		return AUDIT_KEY_E_BAD;
 	*keyp = TAKE_PTR(key);
@@ -181,7 +181,7 @@ int audit_key_erase(int dir_fd, const char *file)
 
 void audit_key_epoch_file(uint64_t epoch, char out[AUDIT_KEY_FILE_MAX])
 {
-	snprintf(out, AUDIT_KEY_FILE_MAX, "epoch-%012" PRIu64, epoch);
+	(void)snprintf(out, AUDIT_KEY_FILE_MAX, "epoch-%012" PRIu64, epoch);
 }
 
 uint64_t audit_key_epoch_of(const char *file)

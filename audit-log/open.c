@@ -59,7 +59,7 @@ static struct audit_log *log_new(void)
 		return NULL;
 	clock_boot_id(log->boot);
 	if (gethostname(log->host, sizeof(log->host) - 1) < 0)
-		strcpy(log->host, "localhost");
+		memcpy(log->host, "localhost", sizeof("localhost"));
 	log->clock_offset = (int64_t)log->realtime() - (int64_t)log->boottime();
 	return TAKE_PTR(log);
 }

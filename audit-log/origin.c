@@ -46,7 +46,7 @@ int audit_origin_read(int dir_fd, struct audit_origin *origin)
 	if (!name || strcmp(name, origin->identity.name) != 0 || !created ||
 		strlen(created) >= sizeof(origin->created))
 		return -EBADMSG;
-	strcpy(origin->created, created);
+	memcpy(origin->created, created, strlen(created) + 1);
 	return 0;
 }
 
@@ -71,11 +71,11 @@ void audit_origin_make_name(char out[AUDIT_KEY_NAME_MAX + 1])
 	char host[65] = "";
 
 	if (gethostname(host, sizeof(host) - 1) < 0 || host[0] == '\0')
-		strcpy(host, "localhost");
+		memcpy(host, "localhost", sizeof("localhost"));
 	for (char *p = host; *p; p++)
 		if (!(*p >= 'a' && *p <= 'z') && !(*p >= 'A' && *p <= 'Z') &&
 			!(*p >= '0' && *p <= '9') && *p != '.' && *p != '-')
 			*p = '-';
-	snprintf(out, AUDIT_KEY_NAME_MAX + 1, "agent-supervisor/%s/%u/%08x", host,
+	(void)snprintf(out, AUDIT_KEY_NAME_MAX + 1, "agent-supervisor/%s/%u/%08x", host,
 		(unsigned)geteuid(), randombytes_random());
 }

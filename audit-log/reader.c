@@ -15,7 +15,7 @@
 
 void audit_segment_name(uint64_t first, char out[AUDIT_SEGMENT_NAME_MAX])
 {
-	snprintf(out, AUDIT_SEGMENT_NAME_MAX, "%012" PRIu64 ".jsonl", first);
+	(void)snprintf(out, AUDIT_SEGMENT_NAME_MAX, "%012" PRIu64 ".jsonl", first);
 }
 
 int audit_segment_parse(const char *name, uint64_t *firstp)

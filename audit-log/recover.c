@@ -125,7 +125,7 @@ static bool note_key(struct recovery *recovery, uint64_t index, const char *line
 	recovery->epoch.index = index;
 	recovery->epoch.boottime = record.boottime_usec;
 	memcpy(recovery->epoch.boot, record.boot, sizeof(recovery->epoch.boot));
-	strcpy(recovery->epoch.pk, pk);
+	memcpy(recovery->epoch.pk, pk, sizeof(recovery->epoch.pk));
 	return true;
 }
 
@@ -346,7 +346,7 @@ static int copy_aside(struct recovery *recovery, int fd, uint64_t offset)
 		O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (dir_fd < 0)
 		return -errno;
-	snprintf(recovery->aside, sizeof(recovery->aside), "%012" PRIu64 "-%" PRIu64 ".bin",
+	(void)snprintf(recovery->aside, sizeof(recovery->aside), "%012" PRIu64 "-%" PRIu64 ".bin",
 		recovery->log->tree.size, recovery->log->realtime());
 	out_fd = openat(dir_fd, recovery->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out_fd < 0)
@@ -390,7 +390,7 @@ static int move_later_segments(struct audit_log *log)
 			continue;
 		if (mkdirat(log->dir_fd, RECOVERED_DIR, 0700) < 0 && errno != EEXIST)
 			r = -errno;
-		snprintf(target, sizeof(target), RECOVERED_DIR "/segment-%" PRIu64 "-%s",
+		(void)snprintf(target, sizeof(target), RECOVERED_DIR "/segment-%" PRIu64 "-%s",
 			log->realtime(), entry->d_name);
 		if (r == 0 && renameat(log->seg_dir_fd, entry->d_name, log->dir_fd, target) < 0)
 			r = -errno;
@@ -454,76 +454,111 @@ static int take_tail(struct recovery *recovery)
 	return 0;
 }
 
-/* Puts the end of "checkpoints" right: a last note that was cut short is written again. */
-static int take_history(struct recovery *recovery, char **reasonp)
-{
-	struct audit_log *log = recovery->log;
-	_cleanup_(freep) char *tail = NULL;
-	struct audit_checkpoint checkpoint = {0};
-	size_t have, at = 0, last = 0, n, size;
-	struct audit_note note;
-	struct stat st;
+/* The last bytes of "checkpoints", from an offset on. */
+struct history_tail {
+	char *data;
+	size_t size;
 	uint64_t from;
-	int r;
+};
 
-	r = audit_log_open_history(log);
-	if (r < 0)
-		return r;
+static void history_tail_deinit(struct history_tail *tail)
+{
+	free(tail->data);
+}
+
+/* Reads the tail and drops what stands before its first complete note. 0; -EBADMSG; -errno. */
+static int read_history_tail(const struct audit_log *log, struct history_tail *tail)
+{
+	char begin[AUDIT_KEY_NAME_MAX + 4];
+	const char *hit;
+	struct stat st;
+	size_t have = 0, cut;
+
 	if (fstat(log->history_fd, &st) < 0)
 		return -errno;
-	from = st.st_size > HISTORY_TAIL ? (uint64_t)st.st_size - HISTORY_TAIL : 0;
-	tail = malloc(HISTORY_TAIL + 1);
-	if (!tail)
+	tail->from = st.st_size > HISTORY_TAIL ? (uint64_t)st.st_size - HISTORY_TAIL : 0;
+	tail->size = (size_t)((uint64_t)st.st_size - tail->from);
+	tail->data = malloc(HISTORY_TAIL + 1);
+	if (!tail->data)
 		return -ENOMEM;
-	size = (size_t)((uint64_t)st.st_size - from);
-	have = 0;
-	while (have < size) {
-		ssize_t got =
-			pread(log->history_fd, tail + have, size - have, (off_t)(from + have));
+	while (have < tail->size) {
+		ssize_t got = pread(log->history_fd, tail->data + have, tail->size - have,
+			(off_t)(tail->from + have));
 
 		if (got <= 0)
 			return got < 0 ? -errno : -EIO;
 		have += (size_t)got;
 	}
-	/* In the middle of the file: step to the first note that begins in this part. */
-	if (from > 0) {
-		const char *name = log->origin.identity.name;
-		char begin[AUDIT_KEY_NAME_MAX + 4];
-		const char *hit;
+	if (tail->from == 0)
+		return 0;
+	(void)snprintf(begin, sizeof(begin), "\n%s\n", log->origin.identity.name);
+	hit = memmem(tail->data, tail->size, begin, strlen(begin));
+	if (!hit)
+		return -EBADMSG;
+	cut = (size_t)(hit + 1 - tail->data);
+	memmove(tail->data, hit + 1, tail->size - cut);
+	tail->size -= cut;
+	tail->from += cut;
+	return 0;
+}
 
-		snprintf(begin, sizeof(begin), "\n%s\n", name);
-		hit = memmem(tail, have, begin, strlen(begin));
-		if (!hit)
-			return tampered(reasonp, "the file \"%s\" is damaged", AUDIT_HISTORY_FILE);
-		at = (size_t)(hit + 1 - tail);
-	}
-	last = at;
-	while ((n = audit_note_measure(tail + at, have - at)) > 0) {
+/* The last complete note of the tail, which ends at *ENDP. 0, or AUDIT_NOTE_E_MALFORMED when it is
+ * not one of this log; CHECKPOINT stays empty where there is none. */
+static int last_note(const struct recovery *recovery, const struct history_tail *tail, size_t *endp,
+	struct audit_checkpoint *checkpoint)
+{
+	size_t at = 0, last = 0, n;
+	struct audit_note note;
+
+	if (!tail->data || !recovery->text)
+		return AUDIT_NOTE_E_MALFORMED;
+	while ((n = audit_note_measure(tail->data + at, tail->size - at)) > 0) {
 		last = at;
 		at += n;
 	}
-	/* AT: behind the last complete note; LAST: its beginning. */
-	if (at > last) {
-		if (at - last < recovery->text_size && at == have &&
-			memcmp(tail + last, recovery->text, at - last) == 0)
-			at = last; /* cut between two signature lines */
-		else if (audit_note_parse(tail + last, at - last, &note) != 0 ||
-			 audit_note_verify(&note, audit_key_public(log->identity), 1) != 0 ||
-			 audit_checkpoint_parse(note.text, note.text_size, &checkpoint) != 0)
-			return tampered(
-				reasonp, "the last note in \"%s\" is damaged", AUDIT_HISTORY_FILE);
+	*endp = at;
+	if (at == last)
+		return 0;
+	/* Cut between two signature lines: not complete after all. */
+	if (at - last < recovery->text_size && at == tail->size &&
+		memcmp(tail->data + last, recovery->text, at - last) == 0) {
+		*endp = last;
+		return 0;
 	}
+	if (audit_note_parse(tail->data + last, at - last, &note) != 0 ||
+		audit_note_verify(&note, audit_key_public(recovery->log->identity), 1) != 0 ||
+		audit_checkpoint_parse(note.text, note.text_size, checkpoint) != 0)
+		return AUDIT_NOTE_E_MALFORMED;
+	return 0;
+}
+
+/* Puts the end of "checkpoints" right: a last note that was cut short is written again. */
+static int take_history(struct recovery *recovery, char **reasonp)
+{
+	_cleanup_(history_tail_deinit) struct history_tail tail = {0};
+	struct audit_checkpoint checkpoint = {0};
+	struct audit_log *log = recovery->log;
+	size_t end = 0;
+	int r;
+
+	r = audit_log_open_history(log);
+	if (r == 0)
+		r = read_history_tail(log, &tail);
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	if (r < 0 || last_note(recovery, &tail, &end, &checkpoint) != 0)
+		return tampered(reasonp, "the end of \"%s\" is damaged", AUDIT_HISTORY_FILE);
 	if (checkpoint.size > recovery->checkpoint.size)
 		return tampered(reasonp,
 			"\"%s\" knows %" PRIu64 " records, \"%s\" only %" PRIu64 ": set back",
 			AUDIT_HISTORY_FILE, checkpoint.size, AUDIT_CHECKPOINT_FILE,
 			recovery->checkpoint.size);
-	if (at < have && ftruncate(log->history_fd, (off_t)(from + at)) < 0)
-		return -errno;
 	/* The first checkpoint of a log is in there from its creation on. */
-	if (at == 0 && from == 0 && recovery->checkpoint.size > AUDIT_NEW_RECORDS)
+	if (tail.from + end == 0 && recovery->checkpoint.size > AUDIT_NEW_RECORDS)
 		return tampered(reasonp, "the file \"%s\" is empty or missing", AUDIT_HISTORY_FILE);
-	log->history_bytes = from + at;
+	if (end < tail.size && ftruncate(log->history_fd, (off_t)(tail.from + end)) < 0)
+		return -errno;
+	log->history_bytes = tail.from + end;
 	log->note = TAKE_PTR(recovery->text);
 	log->note_size = recovery->text_size;
 	log->history_due = checkpoint.size < recovery->checkpoint.size;

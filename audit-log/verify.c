@@ -29,12 +29,15 @@ int audit_verify_fail(
 {
 	struct audit_report *report = v->report;
 	va_list args;
+	int n;
 
 	report->status = status;
 	report->first_bad = first_bad;
 	va_start(args, format);
-	vsnprintf(report->message, sizeof(report->message), format, args);
+	n = vsnprintf(report->message, sizeof(report->message), format, args);
 	va_end(args);
+	if (n < 0)
+		report->message[0] = '\0';
 	return VERIFY_E_FAILED;
 }
 

@@ -238,15 +238,16 @@ static int verdict(struct verify *v)
 			" exists, the log ends in epoch %" PRIu64,
 			v->highest_key, v->epoch);
 	if (v->n_unsigned > 0)
-		snprintf(later, sizeof(later), "; %" PRIu64 " more not yet signed", v->n_unsigned);
+		(void)snprintf(
+			later, sizeof(later), "; %" PRIu64 " more not yet signed", v->n_unsigned);
 	if (report->anchored >= report->size) {
 		report->status = AUDIT_OK;
-		snprintf(report->message, sizeof(report->message),
+		(void)snprintf(report->message, sizeof(report->message),
 			"%" PRIu64 " records verified and anchored outside%s", report->size, later);
 		return 0;
 	}
 	report->status = AUDIT_UNANCHORED;
-	snprintf(report->message, sizeof(report->message),
+	(void)snprintf(report->message, sizeof(report->message),
 		"%" PRIu64 " records verified; tail not anchored since %s (record %" PRIu64 ")%s",
 		report->size, v->unanchored_since[0] ? v->unanchored_since : "its beginning",
 		report->anchored, later);
@@ -274,7 +275,7 @@ static int verify_once(const char *dir, const struct audit_verify_options *optio
 		name = display_escape(v.key.name, strlen(v.key.name), NULL);
 		if (!name)
 			return err_trace(-ENOMEM);
-		snprintf(report->origin, sizeof(report->origin), "%s", name);
+		(void)snprintf(report->origin, sizeof(report->origin), "%s", name);
 		look_at_keys(&v);
 		r = read_checkpoint(&v);
 	}

@@ -109,7 +109,7 @@ static int queue_key(
 	format_hex(audit_key_public(log->next_key)->pk, AUDIT_PK_SIZE, hex);
 	clock_format_utc(realtime, time);
 	record = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "type", "log.key", "role", "epoch",
-		"epoch", (json_int_t)(log->epoch + 1), "pk", hex, "not_before", time, "reason",
+		"epoch", (json_int_t)log->epoch + 1, "pk", hex, "not_before", time, "reason",
 		reason);
 	return record ? queue(log, record, realtime, boottime) : -ENOMEM;
 }
