@@ -125,7 +125,7 @@ static void on_ask_durable(void *userdata, int r, uint64_t index)
 		return;
 	if (r < 0) {
 		queue_close(&daemon->queue, pending, OUTCOME_DENIED, "the audit log");
-		pending->note = strdup(audit_sink_problem(daemon->sink));
+		pending_set_note(pending, audit_sink_problem(daemon->sink));
 		asks_finish(daemon, pending, NULL);
 		return;
 	}
@@ -202,6 +202,25 @@ static int refuse_at_once(
 	return control_reply(message, answer);
 }
 
+/* Which session it is the connection says, not the message. */
+static int read_request(json_t *json, const char *session, struct request **requestp)
+{
+	_cleanup_(request_freep) struct request *request = NULL;
+	char *copy;
+	int r;
+
+	r = request_from_json(json, &request);
+	if (r < 0 || !request)
+		return r < 0 ? r : err_trace(-EBADMSG);
+	copy = strdup(session);
+	if (!copy)
+		return err_trace(-ENOMEM);
+	free(request->session);
+	request->session = copy;
+	*requestp = TAKE_PTR(request);
+	return 0;
+}
+
 static int read_ask(json_t *parameter, const char *session, struct queue_ask *ask)
 {
 	struct json_reader reader;
@@ -220,15 +239,11 @@ static int read_ask(json_t *parameter, const char *session, struct queue_ask *as
 		return r;
 	if (parse_hex(digest, ask->policy_digest, sizeof(ask->policy_digest)) < 0)
 		return -EBADMSG;
-	r = request_from_json(request, &ask->request);
+	r = rule_from_json(rule, &ask->rule);
 	if (r == 0)
-		r = rule_from_json(rule, &ask->rule);
-	if (r < 0)
-		return r;
+		r = read_request(request, session, &ask->request);
 	ask->session = session;
-	free(ask->request->session);
-	ask->request->session = strdup(session);
-	return ask->request->session ? 0 : err_trace(-ENOMEM);
+	return r;
 }
 
 /* Takes request and rule out of ASK where the queue took them. */
@@ -254,9 +269,9 @@ static int enqueue(struct connection *connection, sd_bus_message *message, struc
 	r = record_ask(daemon, pending, connection->session);
 	if (r < 0) {
 		queue_close(&daemon->queue, pending, OUTCOME_DENIED, "the audit log");
-		pending->note = strdup(*audit_sink_problem(daemon->sink)
-					       ? audit_sink_problem(daemon->sink)
-					       : "the audit log does not take this request");
+		pending_set_note(pending, *audit_sink_problem(daemon->sink)
+						  ? audit_sink_problem(daemon->sink)
+						  : "the audit log does not take this request");
 		asks_finish(daemon, pending, NULL);
 	}
 	return 0;

@@ -212,8 +212,7 @@ static void on_approval_durable(void *userdata, int r, uint64_t index)
 		void_approval(daemon, pending);
 		pending->outcome = OUTCOME_DENIED;
 		pending->duration = GRANT_ONCE;
-		free(pending->note);
-		pending->note = strdup(audit_sink_problem(daemon->sink));
+		pending_set_note(pending, audit_sink_problem(daemon->sink));
 	} else if (session && !allow) {
 		grants_note_refusal(
 			&session->grants, pending->key, pending->duration == GRANT_SESSION);
@@ -243,6 +242,7 @@ static int commit_answer(struct connection *connection, sd_bus_message *message,
 	const struct session *session = sessions_get(&daemon->sessions, pending->session);
 	_cleanup_(json_decrefp) json_t *record = NULL;
 	_cleanup_(freep) char *client = display_escape_short(answer->client, 80, NULL);
+	_cleanup_(freep) char *note = NULL;
 	struct deciding *deciding = calloc(1, sizeof(*deciding));
 	char by[128];
 	int r = -ENOMEM;
@@ -252,7 +252,9 @@ static int commit_answer(struct connection *connection, sd_bus_message *message,
 	pending->duration = answer->duration;
 	pending->span_usec = answer->span_usec;
 	pending->scope = answer->scope;
-	pending->note = answer->note ? display_escape_short(answer->note, NOTE_MAX, NULL) : NULL;
+	if (answer->note)
+		note = display_escape_short(answer->note, NOTE_MAX, NULL);
+	pending_set_note(pending, note);
 	queue_close(&daemon->queue, pending, answer->allow ? OUTCOME_ALLOWED : OUTCOME_DENIED, by);
 	record = record_approval(
 		pending, session, &connection->peer, client, pending->note, clock_boottime_usec());

@@ -5,7 +5,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/stat.h>
 
 #include "supervisord/base/log.h"
 #include "supervisord/daemon/daemon.h"
@@ -67,6 +67,7 @@ int main(int argc, char **argv)
 	int r;
 
 	log_init("agent-supervisord");
+	(void)umask(0077);
 	r = parse_options(argc, argv);
 	if (r >= 0)
 		return r;

@@ -85,19 +85,41 @@ static int make_id(struct queue *queue, char id[QUEUE_ID_MAX])
 	return err_trace(-EAGAIN);
 }
 
-static int add_waiter(struct queue *queue, struct pending *pending, const struct queue_ask *ask)
+static struct waiter *new_waiter(const struct queue_ask *ask)
 {
 	struct waiter *waiter = calloc(1, sizeof(*waiter));
 
 	if (!waiter)
-		return err_trace(-ENOMEM);
+		return NULL;
 	waiter->ask = ask->ask;
 	waiter->reply = ask->reply;
+	return waiter;
+}
+
+static void link_waiter(struct queue *queue, struct pending *pending, struct waiter *waiter)
+{
 	waiter->next = pending->waiters;
 	pending->waiters = waiter;
 	pending->n_waiters++;
 	queue->n_waiters++;
-	return 0;
+}
+
+static struct pending *new_pending(struct queue *queue, const struct queue_ask *ask)
+{
+	struct pending *pending = calloc(1, sizeof(*pending));
+
+	if (!pending)
+		return NULL;
+	if (make_id(queue, pending->id) < 0) {
+		free(pending);
+		return NULL;
+	}
+	(void)snprintf(pending->session, sizeof(pending->session), "%s", ask->session);
+	memcpy(pending->policy_digest, ask->policy_digest, sizeof(pending->policy_digest));
+	pending->request = ask->request;
+	pending->rule = ask->rule;
+	pending->bytes = ask->bytes;
+	return pending;
 }
 
 static void link_pending(struct queue *queue, struct pending *pending)
@@ -138,36 +160,31 @@ int queue_add(struct queue *queue, struct queue_ask *ask, uint64_t now_usec,
 	uint64_t now_realtime_usec, struct pending **pendingp)
 {
 	struct pending *pending;
+	struct waiter *waiter;
 	uint8_t key[32];
-	int r;
 
 	if (queue->n_waiters >= QUEUE_WAITERS_MAX)
 		return QUEUE_E_FULL;
 	queue_key(ask->request, ask->rule, ask->policy_digest, key);
 	pending = find_same(queue, ask, key);
-	if (pending) {
-		*pendingp = pending;
-		r = add_waiter(queue, pending, ask);
-		return r < 0 ? r : QUEUE_E_COALESCED;
-	}
-	if (queue->n_pending >= QUEUE_MAX || queue->bytes + ask->bytes > QUEUE_BYTES_MAX)
+	if (!pending &&
+		(queue->n_pending >= QUEUE_MAX || queue->bytes + ask->bytes > QUEUE_BYTES_MAX))
 		return QUEUE_E_FULL;
-	pending = calloc(1, sizeof(*pending));
-	if (!pending)
+	waiter = new_waiter(ask);
+	if (!waiter)
 		return err_trace(-ENOMEM);
-	(void)snprintf(pending->session, sizeof(pending->session), "%s", ask->session);
-	r = make_id(queue, pending->id);
-	if (r == 0)
-		r = add_waiter(queue, pending, ask);
-	if (r < 0) {
-		free(pending);
-		return r;
+	if (pending) {
+		link_waiter(queue, pending, waiter);
+		*pendingp = pending;
+		return QUEUE_E_COALESCED;
 	}
+	pending = new_pending(queue, ask);
+	if (!pending) {
+		free(waiter);
+		return err_trace(-ENOMEM);
+	}
+	link_waiter(queue, pending, waiter);
 	memcpy(pending->key, key, sizeof(key));
-	memcpy(pending->policy_digest, ask->policy_digest, sizeof(pending->policy_digest));
-	pending->request = ask->request;
-	pending->rule = ask->rule;
-	pending->bytes = ask->bytes;
 	pending->created_usec = now_usec;
 	pending->created_realtime_usec = now_realtime_usec;
 	pending->deadline_usec = now_usec + clamp_timeout(ask->timeout_usec);
@@ -253,6 +270,12 @@ void queue_close(struct queue *queue, struct pending *pending, enum outcome outc
 	(void)snprintf(entry->id, sizeof(entry->id), "%s", pending->id);
 	(void)snprintf(entry->by, sizeof(entry->by), "%s", by);
 	entry->outcome = outcome;
+}
+
+void pending_set_note(struct pending *pending, const char *note)
+{
+	free(pending->note);
+	pending->note = note ? strdup(note) : NULL;
 }
 
 struct waiter *queue_take_waiter(struct queue *queue, struct pending *pending)

@@ -140,6 +140,8 @@ int pending_check_answer(const struct pending *pending, bool allow, enum grant_d
  * queue_remove. */
 void queue_close(
 	struct queue *queue, struct pending *pending, enum outcome outcome, const char *by);
+/* What the broker is told beside the answer; copied. NULL = nothing. */
+void pending_set_note(struct pending *pending, const char *note);
 /* Takes the first waiter off; NULL when there is none. The caller owns it. */
 struct waiter *queue_take_waiter(struct queue *queue, struct pending *pending);
 void queue_free_waiter(struct queue *queue, struct waiter *waiter);
