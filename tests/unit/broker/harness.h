@@ -63,6 +63,8 @@ struct harness {
 };
 
 static struct harness harness;
+/* A file that is there before the policy is read. */
+static const char *harness_early;
 
 static const struct {
 	int nr;
@@ -362,6 +364,8 @@ static void harness_start(const char *rules)
 	memset(&harness, 0, sizeof(harness));
 	(void)snprintf(harness.dir, sizeof(harness.dir), "/tmp/broker-files-XXXXXX");
 	assert_non_null(mkdtemp(harness.dir));
+	if (harness_early)
+		harness_make(harness_early, harness_early);
 	vars = (struct policy_vars){.home = "/nonexistent/home",
 		.project = harness.dir,
 		.tmp = "/tmp",

@@ -17,7 +17,7 @@
 	"\"**/.git/config\" because \"git runs it later\"\n"                                       \
 	"deny read,write,create,delete,rename,link,chmod \"$PROJECT/secret/**\" because \"no\"\n"  \
 	"deny read \"$PROJECT/sealed\" because \"no\"\n"                                           \
-	"hide \"$PROJECT/hidden/**\"\n"                                                  \
+	"hide \"$PROJECT/hidden/**\"\n"                                                            \
 	"ask write \"$PROJECT/asked\"\n"                                                           \
 	"ask rename,create \"$PROJECT/**/guarded\"\n"
 
@@ -165,6 +165,31 @@ static void a_new_name_gives_nothing_away(_unused_ void **state)
 	for (i = 0; i <= 6; i++)
 		assert_int_equal(harness.results[i], i == 5 ? 0 : -EACCES);
 	assert_null(harness_content("open"));
+	harness_end();
+}
+
+static void child_hard_link(void)
+{
+	harness_note(0, try_open("sealed", O_RDONLY));
+	harness_note(1, try_open("second", O_RDONLY));
+	harness_note(2, link("second", "third"));
+	harness_note(3, rename("second", "third"));
+}
+
+static void a_hard_link_from_before_counts_as_the_guarded_name(_unused_ void **state)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	size_t i;
+
+	harness_early = "sealed";
+	start();
+	harness_early = NULL;
+	(void)snprintf(from, sizeof(from), "%s/sealed", harness.dir);
+	(void)snprintf(to, sizeof(to), "%s/second", harness.dir);
+	assert_int_equal(link(from, to), 0);
+	assert_int_equal(harness_run(child_hard_link), 0);
+	for (i = 0; i <= 3; i++)
+		assert_int_equal(harness.results[i], -EACCES);
 	harness_end();
 }
 
@@ -427,6 +452,7 @@ int main(void)
 		cmocka_unit_test(denied_by_every_route),
 		cmocka_unit_test(repository_code_is_guarded_by_every_route),
 		cmocka_unit_test(a_new_name_gives_nothing_away),
+		cmocka_unit_test(a_hard_link_from_before_counts_as_the_guarded_name),
 		cmocka_unit_test(hidden_files_read_as_empty),
 		cmocka_unit_test(questions_are_asked_once_and_answered_both_ways),
 		cmocka_unit_test(own_repositories_may_have_hooks),
