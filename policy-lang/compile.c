@@ -223,6 +223,71 @@ static int fill_names(struct compiler *compiler, const struct ast_policy *policy
 	return r ? r : remember_objects(compiler, rule);
 }
 
+static bool has_path(const struct names *names, const char *path)
+{
+	for (size_t i = 0; i < names->n_paths; i++)
+		if (!strcmp(names->paths[i]->prefix, path))
+			return true;
+	return false;
+}
+
+/* The folders above what PATTERN begins with, each once. */
+static int push_parents(
+	struct compiler *compiler, struct names *names, const struct path_pattern *pattern)
+{
+	for (size_t n = pattern->n_prefix; n-- > 1;) {
+		const struct path_pattern *parent =
+			path_pattern_new(compiler->arena, pattern->components, n);
+
+		if (!parent)
+			return -ENOMEM;
+		if (has_path(names, parent->prefix))
+			return 0;
+		if (push_path(compiler, names, parent) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Renaming a folder above what a rule guards would give that a name which the rule does not know:
+ * the rule speaks of such renames as well. */
+static int compile_parents(struct compiler *compiler, const struct rule *rule)
+{
+	struct rule *parents;
+
+	if (!rule_is_strict(rule) || !(rule->ops & OP_MASK_FILE))
+		return 0;
+	parents = arena_alloc(compiler->arena, sizeof(*parents));
+	if (!parents)
+		return -ENOMEM;
+	*parents = *rule;
+	parents->ops = OP_MASK(OP_RENAME);
+	parents->targets = (struct names){.n_paths = 0};
+	parents->excepts = (struct names){.n_paths = 0};
+	if (rule->info.verdict == VERDICT_HIDE)
+		parents->info.verdict = VERDICT_DENY;
+	for (size_t i = 0; i < rule->targets.n_paths; i++)
+		if (push_parents(compiler, &parents->targets, rule->targets.paths[i]) < 0)
+			return -ENOMEM;
+	return parents->targets.n_paths ? list_push(compiler, parents) : 0;
+}
+
+/* What amounts to the same by another way: a file that may not be read must not be moved or linked
+ * to a name where it may be; one that may not be written must not be replaced. Shipped policies say
+ * all they mean. */
+static unsigned implied_ops(enum policy_layer layer, unsigned ops)
+{
+	unsigned implied = 0;
+
+	if (layer == LAYER_BUILTIN)
+		return 0;
+	if (ops & OP_MASK(OP_READ))
+		implied |= OP_MASK(OP_RENAME) | OP_MASK(OP_LINK);
+	if (ops & OP_MASK(OP_WRITE))
+		implied |= OP_MASK(OP_CREATE) | OP_MASK(OP_RENAME) | OP_MASK(OP_LINK);
+	return implied;
+}
+
 static int compile_rule(struct compiler *compiler, const struct ast_policy *policy,
 	const struct ast_rule *source, unsigned ops, enum verdict verdict)
 {
@@ -233,6 +298,8 @@ static int compile_rule(struct compiler *compiler, const struct ast_policy *poli
 		return -ENOMEM;
 	rule->source = source;
 	rule->ops = ops;
+	if (verdict != VERDICT_ALLOW && verdict != VERDICT_HIDE)
+		rule->ops |= implied_ops(policy->layer, ops);
 	rule->protos = source->protos;
 	rule->info.verdict = verdict;
 	rule->info.reason = source->because;
@@ -246,7 +313,9 @@ static int compile_rule(struct compiler *compiler, const struct ast_policy *poli
 	r = describe(compiler, rule, policy, source->line, source->text);
 	if (!r)
 		r = fill_names(compiler, policy, rule);
-	return r ? r : list_push(compiler, rule);
+	if (!r)
+		r = list_push(compiler, rule);
+	return r ? r : compile_parents(compiler, rule);
 }
 
 static int compile_source(

@@ -288,6 +288,55 @@ static void the_supervisors_own_places_are_closed_to_all(void **state)
 	policy_set_free(set);
 }
 
+static void a_folder_above_what_is_guarded_is_not_renamed(void **state)
+{
+	static const struct layer_text texts[] = {
+		{LAYER_BUILTIN, "allow rename,read \"/**\"\ndeny read \"/a/b/c/**\" \"/a/b/d\"\n"
+				"deny connect unix \"/s/t/u\"\nhide \"/h/i\"\n"},
+		{LAYER_USER, "ask write \"/q/r/s\"\nallow rename \"/h\"\n"},
+	};
+	static const struct expectation expectations[] = {
+		{"rename /a", D},
+		{"rename /a/b", D},
+		{"rename /a/b/c", A},
+		{"rename /a/b/x", A},
+		{"rename /a/x", A},
+		{"rename /s/t", A},
+		{"rename /q/r", Q},
+		{"rename /q", Q},
+		{"rename /h", A},
+		{"read /a", A},
+	};
+	struct policy_set *set = sealed(&sample_vars, texts, 2);
+
+	(void)state;
+	expect_all(set, expectations, ARRAY_LEN(expectations));
+	policy_set_free(set);
+}
+
+static void what_may_not_be_read_or_written_is_not_moved_or_replaced(void **state)
+{
+	static const struct expectation expectations[] = {
+		{"rename /a/read", D},
+		{"link /a/read", D},
+		{"write /a/read", A},
+		{"delete /a/read", A},
+		{"create /a/write", D},
+		{"rename /a/write", D},
+		{"link /a/write", D},
+		{"read /a/write", A},
+		{"create /a/ask", Q},
+		{"create /a/x", A},
+	};
+	struct policy_set *set = sealed_one(LAYER_USER,
+		"allow read,write,create,delete,rename,link \"/a/**\"\ndeny read \"/a/read\"\n"
+		"deny write \"/a/write\"\nask write \"/a/ask\"\n");
+
+	(void)state;
+	expect_all(set, expectations, ARRAY_LEN(expectations));
+	policy_set_free(set);
+}
+
 static void matches_arguments(void **state)
 {
 	static const struct expectation expectations[] = {
@@ -540,6 +589,8 @@ int main(void)
 		cmocka_unit_test(a_project_only_ever_narrows),
 		cmocka_unit_test(a_default_speaks_where_no_rule_of_any_layer_does),
 		cmocka_unit_test(the_supervisors_own_places_are_closed_to_all),
+		cmocka_unit_test(a_folder_above_what_is_guarded_is_not_renamed),
+		cmocka_unit_test(what_may_not_be_read_or_written_is_not_moved_or_replaced),
 		cmocka_unit_test(matches_arguments),
 		cmocka_unit_test(matches_ports_and_protocols),
 		cmocka_unit_test(rules_by_a_program_need_that_program),
