@@ -81,10 +81,25 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool is_wanted(DIR *dir, const struct dirent *entry, bool only_folders)
+{
+	unsigned char type = entry->d_type;
+	struct stat st;
+
+	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		return false;
+	if (type == DT_UNKNOWN) {
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return false;
+		type = (unsigned char)IFTODT(st.st_mode);
+	}
+	return type == DT_DIR || (type != DT_LNK && !only_folders);
+}
+
 /* The names in a folder, sorted, links left out (what they point to is judged under its own name).
  * None at all when there are too many, so that the outcome does not depend on the order of the file
  * system. */
-static int names_read(const char *path, char ***namesp, size_t *np)
+static int names_read(const char *path, bool only_folders, char ***namesp, size_t *np)
 {
 	DIR *dir = opendir(path);
 	char **names = NULL, **grown;
@@ -96,9 +111,7 @@ static int names_read(const char *path, char ***namesp, size_t *np)
 	if (!dir)
 		return 0;
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		struct stat st;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (!is_wanted(dir, entry, only_folders))
 			continue;
 		if (n == FLOOR_FOLDER_MAX) {
 			names_free(names, n);
@@ -106,11 +119,6 @@ static int names_read(const char *path, char ***namesp, size_t *np)
 			n = 0;
 			break;
 		}
-		if (entry->d_type == DT_LNK ||
-			(entry->d_type == DT_UNKNOWN &&
-				(fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-					S_ISLNK(st.st_mode))))
-			continue;
 		grown = reallocarray(names, n + 1, sizeof(*names));
 		if (!grown) {
 			r = -ENOMEM;
@@ -185,13 +193,16 @@ static int expand(
 	size_t n, n_granted = 0;
 	int r;
 
-	r = names_read(folder, &names, &n);
+	/* Nothing can be listed in a file. */
+	r = names_read(folder, op == OP_LIST, &names, &n);
 	if (r < 0)
 		return err_trace(r);
 	r = grant_children(floor, op, access, folder, names, n, mixed, &n_granted);
 	/* Where a pattern such as "anything called .env" splits every child, going down finds no
-	 * more. */
-	for (size_t i = 0; i < n && r == 0 && n_granted > 0 && depth + 1 < FLOOR_DEPTH_MAX; i++) {
+	 * more. The kernel's own tree is deep, and little of it is read. */
+	if (n_granted == 0 || plan_path_below(folder, "/sys"))
+		depth = FLOOR_DEPTH_MAX;
+	for (size_t i = 0; i < n && r == 0 && depth + 1 < FLOOR_DEPTH_MAX; i++) {
 		int size = snprintf(
 			path, sizeof(path), "%s/%s", strcmp(folder, "/") ? folder : "", names[i]);
 
