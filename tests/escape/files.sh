@@ -17,7 +17,7 @@ results() {
     [ "$n" -gt 0 ] || not_ok "the program ran" "$(head -5 "$1")"
 }
 
-mkdir plain .plain secret repo repo/t repo/t/hooks planted planted/hooks "$HOME/outside"
+mkdir plain .plain secret repo repo/t planted planted/hooks "$HOME/outside"
 echo free >plain/f
 echo free >.plain/f
 echo free >f

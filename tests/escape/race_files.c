@@ -248,14 +248,14 @@ static void race_move(void)
 
 	start(&thread, move_folder);
 	for (i = 0; i < loops; i++) {
-		fd = open("repo/t/hooks/post-merge", O_WRONLY | O_CREAT, 0755);
+		fd = open("repo/t/config", O_WRONLY | O_CREAT, 0755);
 		if (fd >= 0) {
 			opened++;
 			close(fd);
 		}
-		if (access("repo/.git/hooks/post-merge", F_OK) == 0)
+		if (access("repo/.git/config", F_OK) == 0)
 			leaked++;
-		unlink("repo/t/hooks/post-merge");
+		unlink("repo/t/config");
 	}
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
