@@ -127,8 +127,13 @@ static enum verdict peek_path(struct judge *judge, enum op op, const struct path
 	if (!request)
 		return VERDICT_DENY;
 	verdict = judge_peek(judge, op, path->real, request->alias, request->fresh_repo);
-	by_asked = judge_peek(judge, op, path->real, path->asked, request->fresh_repo);
-	return by_asked > verdict ? by_asked : verdict;
+	/* The alias is a hard-link name, and the name asked for is a third one. */
+	if (request->alias && strcmp(request->alias, path->asked) != 0) {
+		by_asked = judge_peek(judge, op, path->real, path->asked, request->fresh_repo);
+		if (by_asked > verdict)
+			verdict = by_asked;
+	}
+	return verdict;
 }
 
 void judge_add_strictest(struct judge *judge, const struct path *path, const enum op *ops,
@@ -138,7 +143,7 @@ void judge_add_strictest(struct judge *judge, const struct path *path, const enu
 	enum op op = ops[0];
 	size_t i;
 
-	for (i = 0; i < n_ops; i++) {
+	for (i = 0; n_ops > 1 && i < n_ops; i++) {
 		verdict = peek_path(judge, ops[i], path);
 		if (verdict > strictest) {
 			strictest = verdict;
@@ -166,11 +171,14 @@ void judge_add_name(struct judge *judge, enum op op, const char *name, bool fres
 void judge_add_laundering(struct judge *judge, const struct path *source, const struct path *target)
 {
 	static const enum op ops[] = {OP_READ, OP_WRITE};
+	enum verdict verdict;
 	size_t i;
 
-	for (i = 0; i < ARRAY_LEN(ops); i++)
-		if (peek_path(judge, ops[i], source) > peek_path(judge, ops[i], target))
+	for (i = 0; i < ARRAY_LEN(ops); i++) {
+		verdict = peek_path(judge, ops[i], source);
+		if (verdict != VERDICT_ALLOW && verdict > peek_path(judge, ops[i], target))
 			judge_add(judge, source, ops[i], target->real);
+	}
 }
 
 /* What git runs later by itself: hooks and settings. */
