@@ -246,6 +246,21 @@ static int read_ask(json_t *parameter, const char *session, struct queue_ask *as
 	return r;
 }
 
+/* Tells how many wait on a row. A flood of identical asks is not to become one of signals: beyond a
+ * few only each doubling is told. */
+static void emit_count(struct daemon *daemon, const struct pending *pending)
+{
+	size_t n = pending->n_waiters;
+	_cleanup_(json_decrefp) json_t *json = NULL;
+
+	if (pending->state != PENDING_OPEN || (n > 16 && (n & (n - 1))))
+		return;
+	json = json_object();
+	json_object_set_new(json, "id", json_string(pending->id));
+	json_object_set_new(json, "count", json_integer((json_int_t)n));
+	control_emit(daemon->control, "RequestChanged", json);
+}
+
 /* Takes request and rule out of ASK where the queue took them. */
 static int enqueue(struct connection *connection, sd_bus_message *message, struct queue_ask *ask)
 {
@@ -255,8 +270,10 @@ static int enqueue(struct connection *connection, sd_bus_message *message, struc
 
 	ask->reply = sd_bus_message_ref(message);
 	r = queue_add(&daemon->queue, ask, clock_boottime_usec(), clock_realtime_usec(), &pending);
-	if (r == QUEUE_E_COALESCED)
+	if (r == QUEUE_E_COALESCED) {
+		emit_count(daemon, pending);
 		return 0;
+	}
 	if (r != 0) {
 		sd_bus_message_unref(message);
 		return r == QUEUE_E_FULL ? control_refuse(message, BUS_ERROR_BUSY,
@@ -345,6 +362,8 @@ int asks_withdraw(struct connection *connection, sd_bus_message *message, json_t
 	r = queue_withdraw(&daemon->queue, connection->session->id, ask, &pending);
 	if (r == 0 && pending->n_waiters == 0 && pending->state != PENDING_CLOSING)
 		close_refused(daemon, pending, OUTCOME_WITHDRAWN, "the requester", "ask.withdrawn");
+	else if (r == 0)
+		emit_count(daemon, pending);
 	return control_reply(message, reply);
 }
 

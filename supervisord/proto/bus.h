@@ -17,17 +17,23 @@
  *   Grants()              array of grants in force
  *   Stop({"session","reason"})  {"outcome":"stopping"}
  *   Shutdown({})          {"outcome":"stopping"}; refused while sessions run unless "force":true
- *   signals RequestAdded(s request), RequestClosed(s {"id","outcome","by"}),
- *           SessionAdded(s), SessionRemoved(s)
+ *   signals RequestAdded(s request), RequestChanged(s {"id","count"}),
+ *           RequestClosed(s {"id","outcome","by"}), SessionAdded(s session),
+ *           SessionRemoved(s {"id","reason"})
  *
  * Interface BUS_BROKER, for the broker of one session; one Register for each connection, from a
  * process that the daemon then treats as that session's broker:
- *   Register({"spec":{...},"plan_digest","policy_digest","pid"...})  {"session":"ID"}
- *   Ask({"request":{...},"rule":{...},"timeout_usec"})  answered when decided:
+ *   Register({"spec":{...},"plan_digest","policy_digest","pid"?,
+ *             "resume"?:{"session","index","grants"?}})  {"session":"ID","index":N,"last_n":N}
+ *                         resume: the same process takes its session up again
+ *   Ask({"ask":serial,"request":{...},"rule":{...},"policy_digest","timeout_usec"})
+ *                         answered when decided:
  *                         {"decision":"allow"|"deny","outcome":"allowed"|"denied"|"timeout"|...,
  *                          "grant"?:{...},"note"?}
- *   Withdraw({"ask":"broker's serial"})   {}
- *   Record({"records":[...],"gated":bool})  {"index":N}; gated = durable before the answer
+ *   Withdraw({"ask":serial})  {}
+ *   Record({"records":[...],"gated":bool})  {"index":N}; durable before the answer, gated = soon.
+ *                         Each record has "type" and the session's next serial "n"; what the log
+ *                         has already is dropped
  *   End({"status":...})   {"index":N}
  *   signals to the broker: SessionStop(s reason), GrantRevoked(s id) */
 
