@@ -35,6 +35,9 @@
 #define IOCTL_TIOCSTI 0x5412u
 #define IOCTL_TIOCLINUX 0x541cu
 #define IOCTL_TIOCSETD 0x5423u
+#define IOCTL_TYPE_MASK 0xff00u
+#define IOCTL_TYPE_BTRFS 0x9400u
+#define IOCTL_TYPE_BCACHEFS 0xbc00u
 #define PERSONALITY_QUERY 0xffffffffu
 #define PERSONALITY_NO_RANDOMIZE 0x0040000u
 #define NETLINK_OF_ROUTES 0u
@@ -44,6 +47,12 @@
 #define RET_ALLOW SECCOMP_RET_ALLOW
 #define RET_NOTIFY 0x7fc00000u /* SECCOMP_RET_USER_NOTIF */
 #define RET_ERROR(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e)&SECCOMP_RET_DATA))
+
+/* FS_IOC_SETFLAGS, FS_IOC_SETVERSION (and their 32-bit forms), FS_IOC_FSSETXATTR */
+static const uint32_t file_attributes[] = {
+	0x40086602u, 0x40046602u, 0x40087602u, 0x40047602u, 0x401c5820u};
+/* FICLONE, FICLONERANGE, FIDEDUPERANGE */
+static const uint32_t clone_ranges[] = {0x40049409u, 0x4020940du, 0xc0189436u};
 
 struct code {
 	struct sock_filter *out;
@@ -272,6 +281,17 @@ static void device_blocks(struct code *code)
 	ret_if_equal(code, IOCTL_TIOCSTI, RET_ERROR(EPERM));
 	ret_if_equal(code, IOCTL_TIOCLINUX, RET_ERROR(EPERM));
 	ret_if_equal(code, IOCTL_TIOCSETD, RET_ERROR(EPERM));
+	/* Attributes that an owner may set through a descriptor that he only reads by. */
+	for (size_t i = 0; i < ARRAY_LEN(file_attributes); i++)
+		ret_if_equal(code, file_attributes[i], RET_ERROR(ENOTTY));
+	/* Sub-volumes and snapshots: names made, removed and copied past every call on paths, and
+	 * past Landlock. Sharing blocks between two open files has the same number space and is
+	 * harmless. */
+	for (size_t i = 0; i < ARRAY_LEN(clone_ranges); i++)
+		ret_if_equal(code, clone_ranges[i], RET_ALLOW);
+	keep_bits(code, IOCTL_TYPE_MASK);
+	ret_if_equal(code, IOCTL_TYPE_BTRFS, RET_ERROR(ENOTTY));
+	ret_if_equal(code, IOCTL_TYPE_BCACHEFS, RET_ERROR(ENOTTY));
 	ret(code, RET_ALLOW);
 	end(code, at);
 

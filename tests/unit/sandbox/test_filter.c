@@ -288,6 +288,23 @@ static void namespaces_and_terminal_tricks_are_refused(void **state)
 	filter_deinit(&f.filter);
 }
 
+static void names_and_attributes_cannot_be_changed_by_ioctl(void **state)
+{
+	static const uint64_t refused[] = {0x40086602, 0x401c5820, 0x5000940e, 0x50009401,
+		0x50009417, 0x5000940f, 0x4010bc10, 0x5000940eULL | HIGH};
+	static const uint64_t harmless[] = {0x40049409, 0x4020940d, 0xc0189436, 0x80086601,
+		0x801c581f, 0x5401, 0x5413, 0x541b, 0x5421, 0x5451, 0xc020660b};
+	struct fixture f;
+
+	(void)state;
+	build(&f, true, true, true);
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		assert_int_equal(ASK(&f, SYS_ioctl, 3, refused[i]), ERR(ENOTTY));
+	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
+		assert_int_equal(ASK(&f, SYS_ioctl, 3, harmless[i]), ALLOW);
+	filter_deinit(&f.filter);
+}
+
 static void without_a_user_namespace_nobody_hides_and_queues_are_closed(void **state)
 {
 	struct fixture f;
@@ -333,6 +350,7 @@ int main(void)
 		cmocka_unit_test(only_plain_sockets_can_be_made),
 		cmocka_unit_test(sends_notify_with_an_address_and_never_open_fast),
 		cmocka_unit_test(namespaces_and_terminal_tricks_are_refused),
+		cmocka_unit_test(names_and_attributes_cannot_be_changed_by_ioctl),
 		cmocka_unit_test(without_a_user_namespace_nobody_hides_and_queues_are_closed),
 		cmocka_unit_test(the_calls_that_programs_need_exist),
 	};
