@@ -66,11 +66,12 @@ static int call_read(struct notification *n, struct exec_call *call)
 		return err_trace((int)length);
 
 	if (call->dir_fd == AT_FDCWD || call->path[0] == '/')
-		snprintf(call->name, sizeof(call->name), "%s", call->path);
+		(void)snprintf(call->name, sizeof(call->name), "%s", call->path);
 	else if (!call->path[0])
-		snprintf(call->name, sizeof(call->name), "/dev/fd/%d", call->dir_fd);
+		(void)snprintf(call->name, sizeof(call->name), "/dev/fd/%d", call->dir_fd);
 	else
-		snprintf(call->name, sizeof(call->name), "/dev/fd/%d/%s", call->dir_fd, call->path);
+		(void)snprintf(
+			call->name, sizeof(call->name), "/dev/fd/%d/%s", call->dir_fd, call->path);
 	return 0;
 }
 
@@ -107,7 +108,7 @@ static int check_object(struct notification *n, const struct path *path)
 			"a program without a name in the file system: copy it to a file to run it");
 		return -EACCES;
 	}
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", path->object_fd);
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", path->object_fd);
 	if (faccessat(AT_FDCWD, name, X_OK, AT_EACCESS) < 0)
 		return -EACCES;
 	return 0;
@@ -253,10 +254,35 @@ static int judge_loader(struct notification *n, struct exec_plan *plan)
 	return decide(n, request) == VERDICT_ALLOW ? 0 : -EACCES;
 }
 
+/* The kernel opens a program to start it, under the session's floor. Where that cannot work nobody
+ * is asked for a permission that would come to nothing; what the policy refuses anyway is refused
+ * for its own reason. */
+static int check_floor(struct notification *n, const struct exec_plan *plan)
+{
+	const struct policy_rule_info *rule;
+
+	for (size_t i = 0; i < plan->n_requests; i++) {
+		const struct request *request = plan->requests[i];
+
+		if (!request->path ||
+			plan_floor_covers(n->broker->plan, PLAN_START, request->path) ||
+			policy_set_eval(n->broker->policies, request, &rule) > VERDICT_ASK)
+			continue;
+		record_refusal(n, "refused.unreadable-program", request->path,
+			"a program must be readable without asking before it can be started: allow "
+			"read of it");
+		return -EACCES;
+	}
+	return 0;
+}
+
 static int judge(struct notification *n, struct exec_plan *plan)
 {
 	enum verdict verdict;
+	int r = check_floor(n, plan);
 
+	if (r < 0)
+		return r;
 	if (plan->n_requests == 1)
 		verdict = decide(n, plan->requests[0]);
 	else

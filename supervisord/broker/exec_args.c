@@ -42,8 +42,8 @@ ssize_t exec_read_string(struct exec_reader *reader, uint64_t addr, char *text, 
 	size_t done = 0;
 
 	while (done < max) {
-		const char *data, *end;
-		size_t size;
+		const char *data = "", *end;
+		size_t size = 0;
 		int r;
 
 		r = page_at(reader, addr + done, &data, &size);
@@ -63,8 +63,8 @@ ssize_t exec_read_string(struct exec_reader *reader, uint64_t addr, char *text, 
 static int copy_string(struct exec_reader *reader, uint64_t addr, size_t max, struct buf *buf)
 {
 	for (;;) {
-		const char *data, *end;
-		size_t size;
+		const char *data = "", *end;
+		size_t size = 0;
 		int r;
 
 		r = page_at(reader, addr, &data, &size);
@@ -104,8 +104,8 @@ static int args_add(struct exec_args *args, size_t *allocp, char *item)
 /* One pointer; it may be unaligned and so cross a page. */
 static int read_pointer(struct exec_reader *reader, uint64_t addr, uint64_t *valuep)
 {
-	const char *data;
-	size_t size;
+	const char *data = "";
+	size_t size = 0;
 	int r;
 
 	r = page_at(reader, addr, &data, &size);
@@ -123,9 +123,9 @@ static int copy_strings(struct exec_reader *reader, uint64_t addr, struct exec_a
 
 	for (;; addr += sizeof(uint64_t)) {
 		struct buf buf;
-		uint64_t item;
+		uint64_t item = 0;
 		char *text;
-		size_t size;
+		size_t size = 0;
 		int r;
 
 		r = read_pointer(reader, addr, &item);

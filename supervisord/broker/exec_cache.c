@@ -51,19 +51,28 @@ static size_t next_loader;
 
 static struct cache_key key_of(const struct stat *st)
 {
-	struct cache_key key;
+	return (struct cache_key){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.mode = st->st_mode,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+		.mtime = st->st_mtim,
+		.ctime = st->st_ctim,
+	};
+}
 
-	/* Compared as bytes. */
-	memset(&key, 0, sizeof(key));
-	key.dev = st->st_dev;
-	key.ino = st->st_ino;
-	key.size = st->st_size;
-	key.mode = st->st_mode;
-	key.uid = st->st_uid;
-	key.gid = st->st_gid;
-	key.mtime = st->st_mtim;
-	key.ctime = st->st_ctim;
-	return key;
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool same_key(const struct cache_key *a, const struct cache_key *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mode == b->mode &&
+	       a->uid == b->uid && a->gid == b->gid && same_time(&a->mtime, &b->mtime) &&
+	       same_time(&a->ctime, &b->ctime);
 }
 
 static bool is_quiet(const struct stat *st)
@@ -82,7 +91,7 @@ static int image_find(const struct cache_key *key, struct exec_image *image)
 	int r = 0;
 
 	pthread_mutex_lock(&cache_lock);
-	if (slot->used && memcmp(&slot->key, key, sizeof(*key)) == 0) {
+	if (slot->used && same_key(&slot->key, key)) {
 		image->kind = EXEC_ELF;
 		image->interpreter = slot->interpreter ? strdup(slot->interpreter) : NULL;
 		r = slot->interpreter && !image->interpreter ? -ENOMEM : 1;
@@ -142,7 +151,7 @@ bool exec_cache_loader(const struct broker *broker, const char *text, struct exe
 	pthread_mutex_lock(&cache_lock);
 	for (size_t i = 0; i < CACHE_LOADERS && !found; i++) {
 		if (!loaders[i].text || strcmp(loaders[i].text, text) != 0 ||
-			memcmp(&loaders[i].key, &key, sizeof(key)) != 0)
+			!same_key(&loaders[i].key, &key))
 			continue;
 		plan->loader = strdup(loaders[i].real);
 		found = plan->loader != NULL;

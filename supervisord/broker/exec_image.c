@@ -143,7 +143,7 @@ int exec_image_read(int fd, struct exec_image *image)
 	char name[64];
 	ssize_t size;
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	file_fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (file_fd < 0) {
 		if (errno != EACCES && errno != EPERM)

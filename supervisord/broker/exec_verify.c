@@ -46,7 +46,7 @@ static int read_proc(pid_t pid, const char *name, size_t max, size_t expect, str
 	_cleanup_(closep) int fd = -1;
 	char path[64], data[4096];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_trace(err_errno());
@@ -81,12 +81,36 @@ static void unescape_newlines(char *name)
 	char *to = name;
 
 	for (const char *from = name; *from; to++) {
-		bool newline = strncmp(from, "\\012", 4) == 0;
-
-		*to = newline ? '\n' : *from;
-		from += newline ? 4 : 1;
+		if (strncmp(from, "\\012", 4) == 0) {
+			*to = '\n';
+			from += 4;
+		} else {
+			*to = *from++;
+		}
 	}
 	*to = 0;
+}
+
+/* "START-END PERMS OFFSET MAJOR:MINOR INODE   NAME", the numbers but the inode in hexadecimal. */
+static bool parse_mapping(char *line, struct mapping *mapping)
+{
+	unsigned long dev_major, dev_minor;
+	char *at = line;
+
+	for (int skipped = 0; skipped < 3; skipped++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return false;
+		at++;
+	}
+	dev_major = strtoul(at, &at, 16);
+	if (*at != ':')
+		return false;
+	dev_minor = strtoul(at + 1, &at, 16);
+	mapping->dev = makedev((unsigned)dev_major, (unsigned)dev_minor);
+	mapping->ino = strtoul(at, &at, 10);
+	mapping->name = at + strspn(at, " ");
+	return true;
 }
 
 /* The next line of /proc/PID/maps that maps a file. */
@@ -95,17 +119,8 @@ static bool next_mapping(char **textp, struct mapping *mapping)
 	char *line;
 
 	while ((line = strsep(textp, "\n"))) {
-		unsigned dev_major, dev_minor;
-		unsigned long ino;
-		int at = 0;
-
-		if (sscanf(line, "%*x-%*x %*4s %*x %x:%x %lu %n", &dev_major, &dev_minor, &ino,
-			    &at) < 3 ||
-			ino == 0)
+		if (!parse_mapping(line, mapping) || mapping->ino == 0)
 			continue;
-		mapping->dev = makedev(dev_major, dev_minor);
-		mapping->ino = ino;
-		mapping->name = line + at;
 		unescape_newlines(mapping->name);
 		return true;
 	}
@@ -207,7 +222,7 @@ static int check_image(const struct notification *n, const struct exec_plan *pla
 	int r;
 
 	*whyp = "the image cannot be looked at";
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	if (stat(path, &st) < 0)
 		return err_trace(err_errno());
 	same = st.st_dev == plan->dev && st.st_ino == plan->ino;

@@ -288,7 +288,7 @@ int sock_unix_judge(struct notification *n, struct sock_addr *addr, int *pinp)
 		r = judge_path(n, &path);
 	if (r >= 0) {
 		*pinp = TAKE_FD(path.object_fd);
-		snprintf(clean.sun_path, sizeof(clean.sun_path), "/proc/self/fd/%d", *pinp);
+		(void)snprintf(clean.sun_path, sizeof(clean.sun_path), "/proc/self/fd/%d", *pinp);
 		memset(addr->bytes, 0, sizeof(addr->bytes));
 		memcpy(addr->bytes, &clean, sizeof(clean));
 		addr->size = sizeof(clean);

@@ -57,7 +57,7 @@ int sock_interrupt_begin(struct sock_interrupt *interrupt, unsigned after_msec)
 		.tv_sec = after_msec / 1000, .tv_nsec = (long)(after_msec % 1000) * 1000000};
 	/* Again and again: the first may come before the call has begun to wait. */
 	struct itimerspec spec = {.it_interval = after, .it_value = after};
-	timer_t timer;
+	timer_t timer = NULL;
 
 	pthread_once(&interrupt_once, interrupt_setup);
 	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
@@ -135,7 +135,7 @@ static int connect_judge(
 static int connect_once(
 	const struct sock *sock, const struct sock_addr *addr, unsigned patience_msec)
 {
-	struct sock_interrupt interrupt;
+	struct sock_interrupt interrupt = {0};
 	int r;
 
 	if (sock->type == SOCK_DGRAM)

@@ -90,7 +90,7 @@ static ssize_t send_now(
 static ssize_t send_wait(struct notification *n, const struct sock *sock,
 	struct sock_message *message, size_t from, int flags, uint64_t deadline)
 {
-	struct sock_interrupt interrupt;
+	struct sock_interrupt interrupt = {0};
 	ssize_t r;
 
 	if (sock->domain != AF_UNIX || sock->type == SOCK_STREAM) {
