@@ -82,7 +82,7 @@ static void replayed(struct link *link, uint64_t offset)
 		log_error("cannot remove the spool file");
 	link->spool_offset = 0;
 	link->mode = LINK_DIRECT;
-	log_notice("the records that were kept in the spool are in the log");
+	log_info("the records that were kept in the spool are in the log");
 }
 
 static int on_recorded(sd_bus_message *message, void *userdata, sd_bus_error *unused)

@@ -164,7 +164,7 @@ static void step_connection(struct link *link)
 	if (link->bus || now < link->next_try_usec || link->end_state != LINK_END_NONE)
 		return;
 	if (link_thread_connect(link, true, NULL) == 0) {
-		log_notice("connected to the daemon again");
+		log_info("connected to the daemon again");
 		link->mode = spool_is_empty(link->spool) ? LINK_DIRECT : LINK_REPLAYING;
 		link->spool_offset = 0;
 		link->next_try_usec = 0;
