@@ -3,6 +3,7 @@
 #include "supervisord/broker/workers.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -106,6 +107,13 @@ static bool worker_handle(struct broker *broker, const struct seccomp_notif *not
 	return n.blocking ? worker_unblock() : true;
 }
 
+static bool nobody_left(int listener_fd)
+{
+	struct pollfd pfd = {.fd = listener_fd};
+
+	return poll(&pfd, 1, 0) < 0 || (pfd.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
 static void *worker_main(void *userdata)
 {
 	struct broker *broker = userdata;
@@ -127,9 +135,13 @@ static void *worker_main(void *userdata)
 	for (;;) {
 		memset(notif, 0, size);
 		if (ioctl(broker->launch.listener_fd, SECCOMP_IOCTL_NOTIF_RECV, notif) < 0) {
-			if (errno == EINTR || errno == ENOENT)
-				continue; /* the requester was killed before we had it */
-			break;            /* no process is left under the filter */
+			if (errno == EINTR)
+				continue;
+			/* The requester was killed before we had it, or no process is left under
+			 * the filter: both are ENOENT. */
+			if (errno == ENOENT && !nobody_left(broker->launch.listener_fd))
+				continue;
+			break;
 		}
 		if (!worker_handle(broker, notif))
 			break;
