@@ -2,11 +2,9 @@
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 #include "supervisord/sandbox/plan.h"
 
-/* The floor: which trees Landlock may open, and the question whether it covers an access. MUST:
+/* The floor: which trees Landlock may open. MUST:
  *  1. grant only what the policy allows for every name below, for every program, now and later
- *  2. be exactly as wide as landlock.c makes it: plan_floor_covers() decides what goes on
- * unlooked-at
- *  3. take bounded time, however large the trees are */
+ *  2. take bounded time, however large the trees are */
 
 #include <dirent.h>
 #include <errno.h>
@@ -377,40 +375,6 @@ static int add_preload(struct floor *floor, struct plan *plan, const char *prelo
 	return plan->cookie ? err_trace(grant_add(floor, real, PLAN_READ)) : 0;
 }
 
-/* The access that is granted at exactly the first N bytes of PATH. */
-static unsigned access_at(const struct plan *plan, const char *path, size_t n)
-{
-	size_t low = plan->first_allow, high = plan->first_allow + plan->n_allow;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const char *have = plan->steps[middle].path;
-		int order = strncmp(path, have, n);
-
-		if (order == 0 && have[n] == '\0')
-			return plan->steps[middle].access;
-		/* With equal first N bytes the longer one comes later. */
-		if (order <= 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return 0;
-}
-
-/* What all folders on the way up grant together, as Landlock counts. */
-static unsigned access_of(const struct plan *plan, const char *path)
-{
-	unsigned have = access_at(plan, "/", 1);
-
-	for (size_t i = 1;; i++) {
-		if (path[i] == '/' || path[i] == '\0')
-			have |= access_at(plan, path, i);
-		if (path[i] == '\0')
-			return have;
-	}
-}
-
 static int compare_grants(const void *a, const void *b)
 {
 	return strcmp(((const struct grant *)a)->path, ((const struct grant *)b)->path);
@@ -442,24 +406,10 @@ int plan_add_floor(struct plan *plan, const struct policy_set *policies, const c
 		const struct grant *grant = &floor.grants[i];
 
 		/* What a folder above grants already is no step of its own. */
-		if ((access_of(plan, grant->path) & grant->access) == grant->access)
+		if ((plan_access_of(plan, grant->path) & grant->access) == grant->access)
 			continue;
 		r = plan_add(plan, PLAN_ALLOW, grant->access, grant->path, NULL);
 		plan->n_allow = plan->n_steps - plan->first_allow;
 	}
 	return err_trace(r);
-}
-
-bool plan_floor_covers(const struct plan *plan, unsigned access, const char *path)
-{
-	unsigned have;
-
-	if (*path != '/' || access == 0)
-		return false;
-	if ((access & (PLAN_READ | PLAN_LIST)) && !plan->floor_reads)
-		return false;
-	have = access_of(plan, path);
-	if (have & PLAN_READ)
-		have |= PLAN_START; /* what may be read may be started */
-	return (have & access) == access;
 }

@@ -33,6 +33,9 @@ bool plan_path_private(const struct plan *plan, const char *path);
 int plan_add_floor(struct plan *plan, const struct policy_set *policies, const char *program,
 	const char *preload) _must_use_;
 
+/* plan_cover.c: what all folders on the way up to PATH grant together, as Landlock counts. */
+unsigned plan_access_of(const struct plan *plan, const char *path);
+
 /* env.c: fills plan->env and adds the PLAN_ENV steps. 0, -ENOMEM. */
 int plan_add_env(struct plan *plan, const struct policy_set *policies,
 	const struct session_spec *spec) _must_use_;
