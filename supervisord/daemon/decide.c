@@ -159,7 +159,7 @@ static void store_forever(struct daemon *daemon, struct pending *pending, json_t
 
 	if (pending->duration != GRANT_FOREVER)
 		return;
-	r = grants_store(daemon->dirs.config, pending->request, pending->scope,
+	r = grants_store(&daemon->dirs, pending->request, pending->scope,
 		pending->by ? pending->by : "?", clock_realtime_usec());
 	if (r == 0)
 		return;

@@ -3,14 +3,20 @@
 #include "supervisord/daemon/grants.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "supervisord/base/buf.h"
 #include "supervisord/base/clock.h"
 #include "supervisord/base/error.h"
 #include "supervisord/base/file.h"
+#include "supervisord/base/log.h"
+#include "policy-lang/policy.h"
 
 #define GRANTS_FILE "grants.policy"
+#define GRANTS_HEAD                                                                                \
+	"# Answers that were given \"forever\". Delete a line to take one back.\n"                 \
+	"policy \"grants\" lang 1 layer user\n"
 #define GRANTS_FILE_MAX (1024u * 1024) /* what the policy reader takes */
 
 void grants_init(struct grants *grants)
@@ -159,7 +165,74 @@ static bool is_one_line(const char *text)
 	return true;
 }
 
-int grants_store(const char *config, const struct request *request, enum grant_scope scope,
+static bool has_line(const char *file, const char *line)
+{
+	size_t size = strlen(line);
+
+	for (const char *at = file; at && (at = strstr(at, line)); at += size)
+		if ((at == file || at[-1] == '\n') && (at[size] == '\n' || !at[size]))
+			return true;
+	return false;
+}
+
+/* Reads TEXT on top of a policy that asks about what LINE grants, for ever if one likes. */
+static int read_grants(
+	struct policy_set *set, const struct buf *text, const char *line, struct diag_list *diags)
+{
+	_cleanup_(freep) char *base = NULL;
+	int r;
+
+	if (strncmp(line, "grant ", 6) != 0)
+		return err_trace(-EINVAL);
+	if (asprintf(&base, "policy \"asked\" lang 1 layer builtin\nask %s offer once, forever\n",
+		    line + 6) < 0) {
+		base = NULL;
+		return err_trace(-ENOMEM);
+	}
+	r = policy_set_add(set, "asked", base, strlen(base), LAYER_BUILTIN, diags);
+	if (r == 0)
+		r = policy_set_add(set, GRANTS_FILE, text->data, text->size, LAYER_USER, diags);
+	if (r == 0)
+		r = policy_set_seal(set, diags);
+	return r;
+}
+
+/* A remembered answer that does not answer the request that was asked about would be asked again
+ * and again: the text is read as sessions will read it, and judged. */
+static int check_text(const struct dirs *dirs, const struct buf *text, const char *line,
+	const struct request *request)
+{
+	_cleanup_(policy_set_freep) struct policy_set *set = NULL;
+	const struct policy_vars vars = {
+		.home = dirs->home,
+		.project = "/",
+		.tmp = "/tmp",
+		.xdg_config = dirs->config,
+		.xdg_state = dirs->state,
+		.xdg_data = dirs->state,
+		.xdg_cache = dirs->state,
+		.xdg_runtime = dirs->runtime,
+	};
+	const struct policy_rule_info *rule = NULL;
+	struct diag_list *diags = calloc(1, sizeof(*diags));
+	int r;
+
+	if (!diags)
+		return err_trace(-ENOMEM);
+	diag_list_init(diags);
+	r = policy_set_new(&vars, &set);
+	if (r == 0)
+		r = read_grants(set, text, line, diags);
+	if (r == 0 && policy_set_eval(set, request, &rule) != VERDICT_ALLOW)
+		r = -EINVAL;
+	if (r > 0 && diags->n_items > 0)
+		log_error("%s:%u: %s", GRANTS_FILE, diags->items[0].line, diags->items[0].message);
+	diag_list_deinit(diags);
+	free(diags);
+	return r > 0 ? -EINVAL : r;
+}
+
+int grants_store(const struct dirs *dirs, const struct request *request, enum grant_scope scope,
 	const char *by, uint64_t realtime_usec)
 {
 	_cleanup_(buf_deinit) struct buf buf;
@@ -175,18 +248,24 @@ int grants_store(const char *config, const struct request *request, enum grant_s
 		return err_trace(-ENOMEM);
 	if (!is_one_line(text) || !is_one_line(by))
 		return err_trace(-EINVAL);
-	r = dir_open_private(config, &folder);
+	r = dir_open_private(dirs->config, &folder);
 	if (r < 0)
 		return err_trace(r);
 	r = file_read(folder, GRANTS_FILE, GRANTS_FILE_MAX, &old, &old_size);
 	if (r < 0 && r != -ENOENT)
 		return err_trace(r);
+	if (has_line(old, text))
+		return 0;
 	clock_format_utc(realtime_usec, when);
-	buf_append(&buf, old, old_size);
+	(void)buf_append(
+		&buf, old_size ? old : GRANTS_HEAD, old_size ? old_size : strlen(GRANTS_HEAD));
 	if (old_size && old[old_size - 1] != '\n')
-		buf_putc(&buf, '\n');
-	buf_printf(&buf, "# %s, given by %s\n%s\n", when, by, text);
+		(void)buf_putc(&buf, '\n');
+	(void)buf_printf(&buf, "# %s, given by %s\n%s\n", when, by, text);
 	if (buf.error)
 		return err_trace(buf.error == -E2BIG ? -EFBIG : buf.error);
+	r = check_text(dirs, &buf, text, request);
+	if (r < 0)
+		return err_trace(r);
 	return file_replace(folder, GRANTS_FILE, buf.data, buf.size, 0600);
 }

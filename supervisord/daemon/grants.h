@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "supervisord/base/dirs.h"
 #include "supervisord/proto/grant.h"
 
 #define GRANTS_MAX 1024
@@ -53,10 +54,11 @@ int grant_make(const char *id, const struct request *request, const char *rule,
 	enum grant_scope scope, enum grant_duration duration, uint64_t deadline_usec,
 	struct grant **grantp) _must_use_;
 
-/* Appends the grant to the file "grants.policy" in the folder CONFIG, with a comment that says who
- * and when; the old file stays whole until the new one is durable. BY is escaped text. 0; -EINVAL
- * (a rule text that does not fit on one line); -EFBIG; -errno. */
-int grants_store(const char *config, const struct request *request, enum grant_scope scope,
+/* Appends the grant to the file "grants.policy" in the configuration folder, with a comment that
+ * says who and when; the old file stays whole until the new one is durable. The new text is read
+ * and judged before: it must allow REQUEST. BY is escaped text. 0 (also when the same line is
+ * there); -EINVAL (the file would not be valid, or not answer the request); -EFBIG; -errno. */
+int grants_store(const struct dirs *dirs, const struct request *request, enum grant_scope scope,
 	const char *by, uint64_t realtime_usec) _must_use_;
 
 #endif

@@ -94,26 +94,69 @@ static void a_stored_grant_is_a_line_with_who_and_when(void **state)
 {
 	struct request *request = make_request("/home/u/a\nallow everything");
 	char dir[] = "/tmp/test-grants-XXXXXX", path[64];
+	struct request *other = make_request("/home/u/b");
+	struct dirs dirs = {0};
 	char *text = NULL;
 	size_t size, lines = 0;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(grants_store(dir, request, GRANT_EXACT, "agentctl (pid 7)", 0), 0);
-	assert_int_equal(grants_store(dir, request, GRANT_EXACT, "agentctl (pid 7)", 0), 0);
-	assert_int_equal(grants_store(dir, request, GRANT_EXACT, "a\nb", 0), -EINVAL);
+	dirs.home = dirs.state = dirs.runtime = dirs.config = dir;
+	assert_int_equal(grants_store(&dirs, request, GRANT_EXACT, "agentctl (pid 7)", 0), 0);
+	assert_int_equal(grants_store(&dirs, request, GRANT_EXACT, "agentctl (pid 7)", 0), 0);
+	assert_int_equal(grants_store(&dirs, other, GRANT_EXACT, "agentctl (pid 7)", 0), 0);
+	assert_int_equal(grants_store(&dirs, request, GRANT_EXACT, "a\nb", 0), -EINVAL);
 	snprintf(path, sizeof(path), "%s/grants.policy", dir);
 	assert_int_equal(file_read(AT_FDCWD, path, 4096, &text, &size), 0);
 	for (const char *p = text; *p; p++)
 		lines += *p == '\n';
-	assert_int_equal(lines, 4);
+	assert_int_equal(lines, 6);
 	assert_non_null(
 		strstr(text, "# 1970-01-01T00:00:00.000Z, given by agentctl (pid 7)\ngrant read "));
 	assert_null(strstr(text, "\nallow"));
 	free(text);
 	unlink(path);
 	rmdir(dir);
+	request_free(other);
 	request_free(request);
+}
+
+static void every_kind_of_answer_can_be_stored(void **state)
+{
+	char dir[] = "/tmp/test-grants-XXXXXX", path[64];
+	struct request *exec = request_new(OP_EXEC), *tcp = request_new(OP_CONNECT);
+	struct request *name = request_new(OP_CONNECT), *file = make_request("/home/u/a b*\"?");
+	struct dirs dirs = {.home = dir, .state = dir, .runtime = dir, .config = dir};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	exec->path = strdup("/usr/bin/git");
+	exec->n_argv = 3;
+	exec->argv = calloc(4, sizeof(*exec->argv));
+	exec->argv[0] = strdup("git");
+	exec->argv[1] = strdup("push");
+	exec->argv[2] = strdup("--force");
+	tcp->addr[10] = tcp->addr[11] = 0xff;
+	tcp->addr[12] = 127;
+	tcp->addr[15] = 1;
+	tcp->port = 5432;
+	name->host = strdup("example.org");
+	name->port = 443;
+	assert_int_equal(grants_store(&dirs, exec, GRANT_EXACT, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, exec, GRANT_SUBCOMMAND, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, exec, GRANT_PROGRAM, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, tcp, GRANT_EXACT, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, tcp, GRANT_HOST, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, name, GRANT_EXACT, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, file, GRANT_EXACT, "x", 0), 0);
+	assert_int_equal(grants_store(&dirs, file, GRANT_DIR, "x", 0), 0);
+	snprintf(path, sizeof(path), "%s/grants.policy", dir);
+	unlink(path);
+	rmdir(dir);
+	request_free(exec);
+	request_free(tcp);
+	request_free(name);
+	request_free(file);
 }
 
 static void sessions_are_found_by_unique_prefix(void **state)
@@ -207,6 +250,7 @@ int main(void)
 		cmocka_unit_test(a_folder_grant_covers_its_files_and_can_be_removed),
 		cmocka_unit_test(the_third_refusal_comes_without_asking),
 		cmocka_unit_test(a_stored_grant_is_a_line_with_who_and_when),
+		cmocka_unit_test(every_kind_of_answer_can_be_stored),
 		cmocka_unit_test(sessions_are_found_by_unique_prefix),
 		cmocka_unit_test(fresh_session_ids_are_valid_and_file_names_are_not_ids),
 		cmocka_unit_test(refusals_are_listed_newest_first_and_told_once),
