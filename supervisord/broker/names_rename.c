@@ -223,8 +223,9 @@ static bool findings_allowed(
 			reply_errno(n, EACCES);
 			return false;
 		}
-		call->approved.items[call->approved.n_items++] = (struct names_finding){
-			.op = findings->items[i].op, .name = TAKE_PTR(findings->items[i].name)};
+		call->approved.items[call->approved.n_items].op = findings->items[i].op;
+		call->approved.items[call->approved.n_items++].name = findings->items[i].name;
+		findings->items[i].name = NULL;
 	}
 	return allowed;
 }
@@ -292,8 +293,13 @@ static int rename_try(struct notification *n, struct rename_call *call)
 	/* The kernel looks for the source before it looks at the last part of the target. */
 	if (r < 0 && from.parent_fd >= 0 && from.object_fd < 0 && to.parent_fd >= 0)
 		r = -ENOENT;
-	error = r < 0 ? -r : rename_error(&from, &to, call->flags);
-	r = 0;
+	if (r < 0) {
+		reply_errno(n, -r);
+		path_deinit(&from);
+		path_deinit(&to);
+		return 0;
+	}
+	error = rename_error(&from, &to, call->flags);
 	if (error)
 		reply_errno(n, error);
 	else if (judge_floor(n, &from, PLAN_MODIFY) && judge_floor(n, &to, PLAN_MODIFY))

@@ -107,8 +107,8 @@ static bool tree_push(struct tree *tree, const char *name)
 	if (from + size >= sizeof(tree->from) || to + size >= sizeof(tree->to))
 		return false;
 	tree->from[from] = tree->to[to] = '/';
-	strcpy(tree->from + from + 1, name);
-	strcpy(tree->to + to + 1, name);
+	memcpy(tree->from + from + 1, name, size);
+	memcpy(tree->to + to + 1, name, size);
 	return true;
 }
 

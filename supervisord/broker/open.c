@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <sys/syscall.h>
@@ -274,7 +275,7 @@ static void open_tmpfile(
 		reply_errno(n, -r);
 		return;
 	}
-	strcpy(stpcpy(name, path->real), UNNAMED);
+	(void)snprintf(name, sizeof(name), "%s%s", path->real, UNNAMED);
 	judge_init(&judge, n);
 	judge_add_name(&judge, OP_CREATE, name, false);
 	if (judge_allows(&judge) && notification_valid(n)) {

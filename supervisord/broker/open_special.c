@@ -205,7 +205,8 @@ static int controlling_tty(struct notification *n, dev_t *devp)
 	_cleanup_(freep) char *text = NULL;
 	char path[40];
 	const char *p;
-	int tty, r;
+	unsigned tty, field;
+	int r;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", n->tid);
 	r = file_read(AT_FDCWD, path, 4096, &text, NULL);
@@ -214,12 +215,14 @@ static int controlling_tty(struct notification *n, dev_t *devp)
 	if (!notification_valid(n))
 		return -ESRCH;
 	p = strrchr(text, ')');
-	/* state, ppid, pgrp, session, tty_nr */
-	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %d", &tty) != 1)
+	/* ") state ppid pgrp session tty_nr" */
+	for (field = 0; p && field < 5; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
 		return -EIO;
+	tty = (unsigned)strtol(p, NULL, 10);
 	/* As the kernel packs it for old readers: 12 bits major, 8 + 12 bits minor. */
-	*devp = makedev((unsigned)tty >> 8 & 0xfff,
-		((unsigned)tty & 0xff) | ((unsigned)tty >> 12 & 0xfff00));
+	*devp = makedev(tty >> 8 & 0xfff, (tty & 0xff) | (tty >> 12 & 0xfff00));
 	return 0;
 }
 

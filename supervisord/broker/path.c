@@ -25,7 +25,7 @@
 
 void path_fd_link(int fd, char out[PATH_FD_LINK_MAX])
 {
-	snprintf(out, PATH_FD_LINK_MAX, "/proc/self/fd/%d", fd);
+	(void)snprintf(out, PATH_FD_LINK_MAX, "/proc/self/fd/%d", fd);
 }
 
 int path_fd_name(int fd, char **namep)
@@ -65,7 +65,7 @@ static char *name_normalize(const char *base, const char *text)
 		free(out);
 		return NULL;
 	}
-	snprintf(joined, size, "%s/%s", text[0] == '/' || !base ? "" : base, text);
+	(void)snprintf(joined, size, "%s/%s", text[0] == '/' || !base ? "" : base, text);
 	end = out;
 	for (part = strtok_r(joined, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
 		if (strcmp(part, ".") == 0)
@@ -110,7 +110,7 @@ static int resolve_dots(
 	r = walk_folder(walk, base_fd, text, &path->object_fd);
 	if (r < 0)
 		return r;
-	snprintf(path->name, sizeof(path->name), "%s", last);
+	(void)snprintf(path->name, sizeof(path->name), "%s", last);
 	if (fstat(path->object_fd, &path->st) < 0)
 		return err_errno();
 	return 0;
@@ -234,6 +234,8 @@ static int resolve_following(
 			return r;
 		free(text);
 		text = next;
+		if (!text)
+			return err_trace(-ENOMEM);
 	}
 }
 
@@ -316,8 +318,8 @@ static int name_object(struct notification *n, struct path *path)
 	if (path->fs_type == 0)
 		path->fs_type = walk_fs_type(path->object_fd);
 	r = path_fd_name(path->object_fd, &path->real);
-	if (r < 0)
-		return r;
+	if (r < 0 || !path->real)
+		return r < 0 ? r : -EIO;
 	if (path->real[0] != '/') {
 		path->anonymous = true;
 		return 0;
@@ -341,8 +343,8 @@ static int name_path(struct notification *n, struct path *path)
 	if (path->parent_fd < 0)
 		return name_object(n, path);
 	r = path_fd_name(path->parent_fd, &parent);
-	if (r < 0)
-		return r;
+	if (r < 0 || !parent)
+		return r < 0 ? r : -EIO;
 	size = strlen(parent);
 	if (size == 1)
 		size = 0;
@@ -395,8 +397,8 @@ int path_resolve(struct notification *n, int dir_fd, const char *text, unsigned 
 	if (r < 0)
 		return r;
 	r = name_path(n, path);
-	if (r < 0)
-		return r;
+	if (r < 0 || !path->real)
+		return r < 0 ? r : -EIO;
 	if (!path->asked)
 		path->asked = strdup(path->real);
 	return path->asked ? 0 : err_trace(-ENOMEM);

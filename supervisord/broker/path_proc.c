@@ -133,8 +133,8 @@ static int magic_allowed(struct notification *n, int parent_fd)
 	int r;
 
 	r = relative_name(parent_fd, &rel);
-	if (r < 0)
-		return r;
+	if (r < 0 || !rel)
+		return r < 0 ? r : -EIO;
 	r = own_tgid(n, &tgid, &tid);
 	if (r < 0)
 		return r;
@@ -192,8 +192,8 @@ int path_proc_place(struct notification *n, const struct path *path, struct path
 	if (path->parent_fd < 0 && !S_ISDIR(path->st.st_mode))
 		return -EACCES;
 	r = relative_name(fd, &rel);
-	if (r < 0)
-		return r;
+	if (r < 0 || !rel)
+		return r < 0 ? r : -EIO;
 	if (asprintf(&whole, "%s%s%s", rel, rel[0] ? "/" : "",
 		    path->parent_fd >= 0 ? path->name : "") < 0) {
 		whole = NULL;
@@ -209,6 +209,6 @@ int path_proc_place(struct notification *n, const struct path *path, struct path
 	}
 	if (strlen(rest) >= sizeof(place->rest))
 		return -EACCES;
-	strcpy(place->rest, rest);
+	memcpy(place->rest, rest, strlen(rest) + 1);
 	return 0;
 }

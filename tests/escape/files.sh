@@ -21,7 +21,7 @@ mkdir plain .plain secret repo repo/t planted planted/hooks "$HOME/outside"
 echo free >plain/f
 echo free >.plain/f
 echo free >f
-echo readonly >readonly
+echo "not to be written" >readonly
 echo secret >secret/f
 echo outside >"$HOME/outside/f"
 chmod 600 "$HOME/outside/f"

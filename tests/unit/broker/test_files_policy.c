@@ -317,8 +317,7 @@ static void child_proc(void)
 static void kernel_settings_and_other_processes_are_out_of_reach(_unused_ void **state)
 {
 	start();
-	policy_set_free(harness.policies);
-	harness_remove();
+	harness_end();
 	harness_start("allow read,write,create,delete,rename,link,chmod,list \"/**\"\n");
 	assert_int_equal(harness_run(child_proc), 0);
 	assert_int_equal(harness.results[0], 0);
