@@ -17,7 +17,7 @@
 #include "supervisord/proto/op.h"
 
 #define REQUEST_JSON_MAX (512 * 1024) /* a request with a long argv; longer ones are denied */
-#define REQUEST_ARGV_MAX 32768        /* elements kept; an argv beyond that is refused */
+#define REQUEST_ARGV_MAX 262144       /* elements kept; an argv beyond that is refused */
 
 struct request {
 	enum op op;
