@@ -204,7 +204,11 @@ bool rule_is_lifted(
 		const struct rule *user = list->items[i];
 		size_t weight;
 
-		if (user->grant || user->info.verdict >= rule->info.verdict ||
+		/* A user's question takes the place of a builtin one: what it offers counts. */
+		bool same_ask =
+			user->info.verdict == VERDICT_ASK && rule->info.verdict == VERDICT_ASK;
+
+		if (user->grant || (user->info.verdict >= rule->info.verdict && !same_ask) ||
 			!rule_match(user, query, &weight))
 			continue;
 		if (rule->info.verdict == VERDICT_ASK || names_inside(user, rule))
