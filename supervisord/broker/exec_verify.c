@@ -311,6 +311,14 @@ static void wait_event(struct notification *n, struct exec_plan *plan)
 	}
 }
 
+static bool is_traced(pid_t tid)
+{
+	_cleanup_(buf_deinit) struct buf buf = {0};
+
+	return read_proc(tid, "status", MAPS_BYTES_MAX, 0, &buf) >= 0 && buf.data &&
+	       !strstr(buf.data, "\nTracerPid:\t0\n");
+}
+
 /* Why the task cannot be seized. */
 static void refuse_seize(struct notification *n, struct exec_plan *plan, int error)
 {
@@ -318,13 +326,13 @@ static void refuse_seize(struct notification *n, struct exec_plan *plan, int err
 		reply_errno(n, EPERM);
 		return;
 	}
-	if (error == EPERM)
+	if (error == EPERM && is_traced(n->tid))
 		decide_record_event(n, "refused.traced-exec", plan->requests[0],
 			"the process is traced by a debugger of the session (strace, gdb): "
 			"an exec cannot be verified then");
 	else
 		decide_record_event(n, "refused.exec-unverified", plan->requests[0],
-			"the process cannot be attached to");
+			"the kernel lets nobody attach to the process (Yama, container)");
 	reply_errno(n, EPERM);
 }
 
