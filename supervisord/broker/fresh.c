@@ -134,6 +134,12 @@ static struct fresh_repo *climb(struct fresh_repos *fresh, const struct path *pa
 	unsigned depth;
 	int up;
 
+	/* A pointer file is one by itself. */
+	if (path->object_fd >= 0 && S_ISREG(path->st.st_mode)) {
+		repo = find(fresh, path->object_fd);
+		if (repo)
+			return repo;
+	}
 	if (path->object_fd >= 0 && S_ISDIR(path->st.st_mode))
 		fd = fcntl(path->object_fd, F_DUPFD_CLOEXEC, 0);
 	else if (path->parent_fd >= 0)

@@ -188,6 +188,8 @@ static bool runs_later(const char *name)
 	const char *hooks;
 	size_t size = strlen(name);
 
+	if (size >= 5 && strcmp(name + size - 5, "/.git") == 0)
+		return true; /* a pointer file */
 	if (!git)
 		return false;
 	hooks = strstr(git, "/hooks/");

@@ -121,15 +121,41 @@ static bool entry_is_folder(int dir_fd, const struct dirent *entry)
 	return fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool tree_folder(
-	struct tree *tree, int dir_fd, const char *name, struct tree_fresh fresh, unsigned depth);
+static bool tree_folder(struct tree *tree, int fd, struct tree_fresh fresh, unsigned depth);
+
+/* Opens the folder NAME; a repository of the session's own makes FRESH so from here on. -1 when it
+ * cannot be looked through. */
+static int tree_open(struct tree *tree, int dir_fd, const char *name, struct tree_fresh *fresh)
+{
+	struct fresh_repos *repos = tree->judge->n->broker->fresh;
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		tree->findings->why = "a folder that cannot be looked through";
+	else if (repos && fresh_repos_is(repos, fd))
+		fresh->from = fresh->to = true;
+	return fd;
+}
+
+/* Is the entry a pointer file that the session made? */
+static bool is_fresh_pointer(const struct tree *tree, int dir_fd, const char *name)
+{
+	struct fresh_repos *repos = tree->judge->n->broker->fresh;
+	_cleanup_(closep) int fd = -1;
+
+	if (!repos || strcmp(name, ".git") != 0)
+		return false;
+	fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 && fresh_repos_is(repos, fd);
+}
 
 /* One entry of an open folder, and what is below it. */
 static bool tree_visit(struct tree *tree, int dir_fd, const struct dirent *entry,
 	struct tree_fresh fresh, unsigned depth)
 {
 	size_t from = strlen(tree->from), to = strlen(tree->to);
-	bool go_on;
+	_cleanup_(closep) int fd = -1;
+	bool go_on = true;
 
 	if (++tree->n_entries > NAMES_TREE_ENTRIES) {
 		tree->findings->why = "a folder with too much in it";
@@ -139,32 +165,32 @@ static bool tree_visit(struct tree *tree, int dir_fd, const struct dirent *entry
 		tree->findings->why = "a folder with too long names in it";
 		return false;
 	}
-	go_on = tree_entry(tree, fresh);
-	if (go_on && entry_is_folder(dir_fd, entry))
-		go_on = tree_folder(tree, dir_fd, entry->d_name, fresh, depth + 1);
+	if (entry_is_folder(dir_fd, entry)) {
+		fd = tree_open(tree, dir_fd, entry->d_name, &fresh);
+		go_on = fd >= 0;
+	} else if (is_fresh_pointer(tree, dir_fd, entry->d_name)) {
+		fresh.from = fresh.to = true;
+	}
+	go_on = go_on && tree_entry(tree, fresh);
+	if (go_on && fd >= 0)
+		go_on = tree_folder(tree, TAKE_FD(fd), fresh, depth + 1);
 	tree->from[from] = tree->to[to] = '\0';
 	return go_on;
 }
 
-/* Everything in the folder NAME of DIR_FD; false when there is no need to look further. */
-static bool tree_folder(
-	struct tree *tree, int dir_fd, const char *name, struct tree_fresh fresh, unsigned depth)
+/* Everything in the folder FD (taken); false when there is no need to look further. */
+static bool tree_folder(struct tree *tree, int fd, struct tree_fresh fresh, unsigned depth)
 {
-	struct fresh_repos *repos = tree->judge->n->broker->fresh;
 	const struct dirent *entry;
 	bool go_on = true;
 	DIR *dir;
-	int fd;
 
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = depth < NAMES_TREE_DEPTH && fd >= 0 ? fdopendir(fd) : NULL;
+	dir = depth < NAMES_TREE_DEPTH ? fdopendir(fd) : NULL;
 	if (!dir) {
-		close_fd(fd);
+		close(fd);
 		tree->findings->why = "a folder that cannot be looked through";
 		return false;
 	}
-	if (repos && fresh_repos_is(repos, fd))
-		fresh.from = fresh.to = true;
 	while (go_on && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			go_on = tree_visit(tree, fd, entry, fresh, depth);
@@ -190,6 +216,7 @@ int names_tree_check(struct judge *judge, const struct path *source, const struc
 	struct fresh_repos *repos = judge->n->broker->fresh;
 	_cleanup_(freep) struct tree *tree = NULL;
 	struct tree_fresh fresh = {false, false};
+	int fd;
 
 	if (tree_is_plain(judge, source->real, target->real))
 		return 0;
@@ -209,6 +236,8 @@ int names_tree_check(struct judge *judge, const struct path *source, const struc
 		if (target->object_fd >= 0 && fresh_repos_is(repos, target->object_fd))
 			fresh.to = false;
 	}
-	(void)tree_folder(tree, source->parent_fd, source->name, fresh, 0);
+	fd = tree_open(tree, source->parent_fd, source->name, &fresh);
+	if (fd >= 0)
+		(void)tree_folder(tree, fd, fresh, 0);
 	return judge->error;
 }

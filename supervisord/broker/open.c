@@ -24,6 +24,7 @@
 #include "supervisord/base/error.h"
 #include "supervisord/base/file.h"
 #include "supervisord/broker/decide.h"
+#include "supervisord/broker/fresh.h"
 #include "supervisord/broker/judge.h"
 #include "supervisord/broker/names.h"
 #include "supervisord/broker/reply.h"
@@ -307,6 +308,8 @@ static int create_now(struct notification *n, const struct path *path, const str
 	}
 	r = create_with_umask(n, path->parent_fd, path->name,
 		(int)call->flags | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, call->mode, &fd);
+	if (r == 0 && strcmp(path->name, ".git") == 0 && n->broker->fresh)
+		fresh_repos_add(n->broker->fresh, fd);
 	names_unlock();
 	if (r == -EEXIST && !(call->flags & O_EXCL))
 		return 1;
@@ -323,7 +326,7 @@ static int open_missing(
 	static const enum op ops[] = {OP_CREATE, OP_WRITE};
 	unsigned access = PLAN_MODIFY | (open_reads(call) ? PLAN_READ : 0u);
 	struct judge judge;
-	bool allowed;
+	bool allowed, pointer;
 	int r;
 
 	if (!(call->flags & O_CREAT)) {
@@ -348,7 +351,10 @@ static int open_missing(
 		return 0;
 	}
 	judge_init(&judge, n);
-	judge_add_strictest(&judge, path, ops, open_writes(call) ? 2 : 1, NULL);
+	/* A repository's pointer file (of a worktree or submodule) is a repository made here:
+	 * writing it is guarded only where one was before. */
+	pointer = strcmp(path->name, ".git") == 0;
+	judge_add_strictest(&judge, path, ops, open_writes(call) && !pointer ? 2 : 1, NULL);
 	allowed = judge_allows(&judge);
 	judge_deinit(&judge);
 	return allowed ? create_now(n, path, call) : 0;

@@ -15,6 +15,7 @@
 	"allow read,write \"/dev/null\"\n"                                                         \
 	"repo-code: deny write,create,delete,rename,link,chmod \"**/.git/hooks/**\" "              \
 	"\"**/.git/config\" because \"git runs it later\"\n"                                       \
+	"repo-dir: deny write,delete,rename,link,chmod \"**/.git\" because \"so is its place\"\n"  \
 	"deny read,write,create,delete,rename,link,chmod \"$PROJECT/secret/**\" because \"no\"\n"  \
 	"deny read \"$PROJECT/sealed\" because \"no\"\n"                                           \
 	"hide \"$PROJECT/hidden/**\"\n"                                                            \
@@ -271,6 +272,14 @@ static void child_fresh(void)
 	harness_note(12, rename("moved/.git", "old/.git2"));
 	harness_note(13, try_open("old/.git2/hooks/x", O_WRONLY | O_CREAT));
 	harness_note(14, rename("old/.git2", "moved/.git"));
+	/* A worktree's pointer file; and one that was there before. */
+	harness_note(15, mkdir("tree", 0755));
+	harness_note(16, try_open("tree/.git", O_WRONLY | O_CREAT | O_EXCL));
+	harness_note(17, try_open("tree/.git", O_WRONLY | O_TRUNC));
+	harness_note(18, try_open("pointed/.git", O_WRONLY));
+	harness_note(19, rename("tree/.git", "pointed/.git"));
+	harness_note(20, rename("tree", "tree2"));
+	harness_note(21, unlink("tree2/.git"));
 }
 
 static void own_repositories_may_have_hooks(_unused_ void **state)
@@ -281,10 +290,14 @@ static void own_repositories_may_have_hooks(_unused_ void **state)
 	harness_mkdir("old");
 	harness_mkdir("old/.git");
 	harness_make("old/.git/config", "old");
+	harness_mkdir("pointed");
+	harness_make("pointed/.git", "gitdir: /old");
 	assert_int_equal(harness_run(child_fresh), 0);
-	for (i = 0; i <= 14; i++) {
-		bool refused = i >= 8 && i <= 11;
+	for (i = 0; i <= 21; i++) {
+		bool refused = (i >= 8 && i <= 11) || i == 14 || i == 18 || i == 19;
 
+		if (harness.results[i] != (refused ? -EACCES : 0))
+			print_error("call %zu: %ld\n", i, harness.results[i]);
 		assert_int_equal(harness.results[i], refused ? -EACCES : 0);
 	}
 	assert_true(harness.n_events >= 1);
