@@ -22,8 +22,7 @@ enum continue_reason {
 			   allows */
 	CONTINUE_EXEC_VERIFIED, /* the exec event is awaited and compared by this thread */
 };
-/* The only place that sends SECCOMP_USER_NOTIF_FLAG_CONTINUE. 0, or -ENOENT when the requester is
- * gone. */
+/* The only place that lets a call go on in the kernel. 0, or -ENOENT when the requester is gone. */
 int reply_continue(struct notification *n, enum continue_reason reason);
 
 #endif
