@@ -58,16 +58,19 @@ bool connect_inside_session(void)
 
 int connect_daemon(const struct dirs *dirs, struct client **clientp)
 {
-	int r = client_connect(dirs->control, clientp);
+	int r;
 
+	if (connect_inside_session()) {
+		out_error("a supervised program cannot talk to its supervisor; use another "
+			  "terminal");
+		return -EACCES;
+	}
+	r = client_connect(dirs->control, clientp);
 	if (r == 0)
 		return 0;
 	if (r == -ENOENT || r == -ECONNREFUSED || r == -ENOTDIR)
 		return -ENOENT;
-	if ((r == -EACCES || r == -EPERM) && connect_inside_session())
-		out_error(
-			"a supervised program cannot talk to its supervisor; use another terminal");
-	else if (r == -EPERM)
+	if (r == -EPERM)
 		out_error("the control socket %s belongs to another user", dirs->control);
 	else
 		out_error(
@@ -79,14 +82,9 @@ int connect_required(const struct dirs *dirs, struct client **clientp)
 {
 	int r = connect_daemon(dirs, clientp);
 
-	if (r == -ENOENT) {
-		if (connect_inside_session())
-			out_error("a supervised program cannot talk to its supervisor; use another "
-				  "terminal");
-		else
-			out_error("no supervisor is running: no session has been started, or "
-				  "\"agentctl daemon start\" is needed");
-	}
+	if (r == -ENOENT)
+		out_error("no supervisor is running: no session has been started, or "
+			  "\"agentctl daemon start\" is needed");
 	return r;
 }
 

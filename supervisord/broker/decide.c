@@ -8,6 +8,7 @@
 #include "supervisord/base/log.h"
 #include "supervisord/base/proc.h"
 #include "supervisord/broker/link.h"
+#include "supervisord/broker/recent.h"
 #include "supervisord/broker/record.h"
 #include "supervisord/broker/target.h"
 
@@ -102,6 +103,8 @@ static enum verdict decide_ask(
 	r = target_describe(n, request);
 	if (r < 0)
 		return VERDICT_DENY;
+	if (recent_has(request, rule->id))
+		return decide_deny(n, request, rule, "denied just before");
 	target_describe_command(n, request);
 	r = link_ask(
 		b->link, request, rule, b->policy_digest, notification_still_wanted, n, &result);
@@ -112,6 +115,8 @@ static enum verdict decide_ask(
 		verdict = VERDICT_DENY; /* on record as withdrawn */
 	else
 		verdict = decide_deny(n, request, rule, answer_outcome(result.answer));
+	if (result.answer == LINK_DENIED || result.answer == LINK_TIMEOUT)
+		recent_add(request, rule->id);
 	link_result_deinit(&result);
 	return verdict;
 }

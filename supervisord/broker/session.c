@@ -110,6 +110,10 @@ static int session_plan(struct session *s, const struct session_spec *spec, int 
 			message ? message : "no plan can be made for this policy");
 		return r < 0 ? r : -EPERM;
 	}
+	/* Programs inside can know where they are; nothing depends on it. */
+	r = plan_set_env(s->plan, "AGENT_SUPERVISOR_SESSION", "1");
+	if (r < 0)
+		return r;
 	if (s->plan->reduced) {
 		_cleanup_(freep) char *text = NULL;
 

@@ -14,9 +14,10 @@ ask_start() {
     ask_pid=$!
     e2e_pids+=("$ask_pid")
 }
-ask_status() {
+# Waits for it; its exit status is in $status.
+ask_wait() {
     wait "$ask_pid"
-    echo $?
+    status=$?
 }
 field() { # key of the first pending request
     agentctl pending --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0][sys.argv[1]])' "$1"
@@ -36,13 +37,15 @@ for key in id session object layer reason deadline durations scopes fingerprint 
 done
 check 'the list for people shows it' sh -c 'agentctl pending | grep -q notes.txt'
 check 'allow' agentctl allow "$(pending_id)"
-is 'the same cat prints it' "$(ask_status):$(cat "$E2E/out")" '0:remember the milk'
+ask_wait
+is 'the same cat prints it' "$status:$(cat "$E2E/out")" '0:remember the milk'
 check 'nothing is pending any more' no_pending
 
 ask_start -- cat "$HOME/notes.txt"
 wait_for has_pending
 check 'deny' agentctl deny "$(pending_id)" --note 'not today'
-is 'deny gives EACCES' "$(ask_status)" 1
+ask_wait
+is 'deny gives EACCES' "$status" 1
 like 'and cat says so' "$(cat "$E2E/err")" 'Permission denied'
 why=$(agentctl why)
 like 'why names the object' "$why" 'notes.txt'
@@ -67,13 +70,15 @@ wait_for has_pending
 is 'a write asks' "$(field op)" write
 is 'and has not happened yet' "$(cat asked.txt)" before
 check 'allow the write' agentctl allow "$(pending_id)"
-is 'then it happens' "$(ask_status):$(cat "$E2E/out")" '0:after'
+ask_wait
+is 'then it happens' "$status:$(cat "$E2E/out")" '0:after'
 
 ask_start --policy "$E2E/short.policy" -- sh -c 'echo new >t; mv t onto.txt; cat onto.txt'
 wait_for has_pending
 like 'a rename onto asks' "$(field op)" '^(rename|create)$'
 check 'allow the rename' agentctl allow "$(pending_id)"
-is 'then it happens too' "$(ask_status):$(cat "$E2E/out")" '0:new'
+ask_wait
+is 'then it happens too' "$status:$(cat "$E2E/out")" '0:new'
 
 git init -q repo && git -C repo commit -q --allow-empty -m c && git init -q --bare bare.git
 ask_start -- git -C repo push ../bare.git main
@@ -81,32 +86,35 @@ wait_for has_pending
 is 'git push asks at exec' "$(field op)" exec
 like 'with its argv' "$(field argv)" "push"
 check 'deny the push' agentctl deny "$(pending_id)"
-like 'a denied exec is EACCES' "$(ask_status)" '^(126|128)$'
+ask_wait
+like 'a denied exec is EACCES' "$status" '^(126|128)$'
 
-python3 -m http.server --bind 127.0.0.1 0 >"$E2E/http" 2>&1 &
+python3 -u -m http.server --bind 127.0.0.1 0 >"$E2E/http" 2>&1 &
 e2e_pids+=($!)
 wait_for grep -q 'port' "$E2E/http"
-if ! grep -qo 'port [0-9]*' "$E2E/http"; then sed 's/^/# /' "$E2E/http"; fi
 port=$(grep -o 'port [0-9]*' "$E2E/http" | head -n 1 | cut -d' ' -f2)
 ask_start -- python3 -c "import urllib.request as u; print(u.urlopen('http://127.0.0.1:$port/').status)"
 wait_for has_pending
 is 'a connect to loopback asks' "$(field op)" connect
 like 'with its address' "$(field object)" "127.0.0.1:$port"
 check 'allow the connect' agentctl allow "$(pending_id)" --for session
-is 'then it connects' "$(ask_status):$(cat "$E2E/out")" '0:200'
+ask_wait
+is 'then it connects' "$status:$(cat "$E2E/out")" '0:200'
 
 echo a >"$HOME/a.txt"
 echo b >"$HOME/b.txt"
 ask_start -- sh -c "cat $HOME/a.txt; cat $HOME/a.txt; cat $HOME/b.txt"
 wait_for has_pending
 check 'allow for the session, whole folder' agentctl allow "$(pending_id)" --for session --scope dir
-is 'covers the same and its neighbours' "$(ask_status):$(tr -d '\n' <"$E2E/out")" '0:aab'
+ask_wait
+is 'covers the same and its neighbours' "$status:$(tr -d '\n' <"$E2E/out")" '0:aab'
 is 'a wrong id is refused' "$(agentctl allow nosuchid >/dev/null 2>&1; echo $?)" 1
 is '--no-ask denies at once' "$(run --no-ask -- cat "$HOME/a.txt" 2>&1 </dev/null | grep -c 'Permission denied')" 1
 
 ask_start -- cat "$HOME/notes.txt"
 wait_for has_pending
 agentctl stop "$(field session)" >/dev/null
-is 'stop ends the session' "$(ask_status)" 143
+ask_wait
+is 'stop ends the session' "$status" 143
 check 'and withdraws its request' wait_for no_pending
 log_ok 'the log verifies'

@@ -6,11 +6,11 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 
 echo secret >"$HOME/notes.txt"
-child_named() { # parent pid, name
+child_named() { # parent pid, name (the kernel keeps 15 characters)
     pgrep -P "$1" -x "$2" | head -n 1
 }
 
-run -- sh -c 'echo up >up; cat ~/notes.txt; echo later >later; exec sleep 1000' >"$E2E/out" 2>"$E2E/err" </dev/null &
+agentctl run --workspace "$WS" -- sh -c 'echo up >up; cat ~/notes.txt; echo later >later; exec sleep 1000' >"$E2E/out" 2>"$E2E/err" </dev/null &
 pid=$!
 e2e_pids+=("$pid")
 wait_for has_pending
@@ -28,7 +28,7 @@ check 'the daemon goes on' agentctl daemon status
 check 'and withdraws the request' wait_for no_pending
 log_ok 'the log verifies after the death of a broker'
 
-run -- sh -c 'echo one >one; while [ ! -e go ]; do :; done; echo two >two; cat ~/notes.txt; echo "cat: $?" >status; cat ~/.ssh/id; echo x >.git; while [ ! -e end ]; do :; done' \
+agentctl run --workspace "$WS" -- sh -c 'echo one >one; while [ ! -e go ]; do :; done; echo two >two; cat ~/notes.txt; echo "cat: $?" >status; cat ~/.ssh/id; echo x >.git; while [ ! -e end ]; do :; done' \
     >"$E2E/out" 2>"$E2E/err" </dev/null &
 pid=$!
 e2e_pids+=("$pid")

@@ -19,6 +19,7 @@ is 'F1 60 shell pipelines, none hangs or fails' "$failed" 0
 cat >signals.py <<'P'
 import os, signal, threading, time
 signal.signal(signal.SIGALRM, lambda *a: None)
+signal.siginterrupt(signal.SIGALRM, False)  # as Go and most runtimes do: SA_RESTART
 signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
 for i in range(2000):
     name = "s%d" % (i % 5)

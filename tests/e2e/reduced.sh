@@ -17,7 +17,7 @@ fi
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id"
 out=$(without_userns agentctl run -- touch ran </dev/null 2>&1)
 is 'without user namespaces nothing starts' "$?:$(ls ran 2>/dev/null)" 125:
-like 'the message names what is missing' "$out" 'user namespace'
+like 'the message names what is missing' "$out" 'user.namespace'
 like 'and the option that accepts it' "$out" '--allow-reduced userns'
 agentctl daemon stop --force >/dev/null 2>&1
 reduced() {
@@ -27,7 +27,8 @@ is 'accepted by name it runs' "$(reduced sh -c 'echo x >f; cat f; exit 9'; echo 
 9"
 like 'and says so' "$(cat "$E2E/err")" 'educed'
 is 'credentials are denied' "$(reduced cat "$HOME/.ssh/id"; grep -c 'ermission denied' "$E2E/err")" 1
-is 'what runs later is protected' "$(reduced sh -c 'mkdir -p .git/hooks; echo x >.git/config'; grep -c 'ermission denied' "$E2E/err")" 2
+mkdir -p .git/hooks
+is 'what runs later is protected' "$(reduced sh -c 'echo x >.git/hooks/pre-commit; echo x >.git/config'; grep -c 'ermission denied' "$E2E/err")" 2
 is 'other processes cannot be signalled' "$(reduced sh -c "kill -0 $$"; grep -ciE 'not permitted|no such' "$E2E/err")" 1
 is 'the agent cannot hide from the broker' "$(reduced /usr/bin/python3 -c '
 import ctypes

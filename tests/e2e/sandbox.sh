@@ -21,7 +21,7 @@ is 'secrets stay out of the environment' "$(AWS_SECRET_ACCESS_KEY=c1 MY_TOKEN=c2
 like 'what programs need stays' "$(TERM=xterm LC_X=1 inside env)" '^TERM=xterm'
 is 'the supervisor folders are out of reach' "$(inside sh -c "cat $XDG_RUNTIME_DIR/agent-supervisor/control $HOME/.local/state/agent-supervisor/audit/default/checkpoint 2>/dev/null | wc -c")" 0
 is 'credentials are denied' "$(mkdir -p "$HOME/.ssh" "$HOME/.aws"; echo k >"$HOME/.ssh/id_x"; echo k >"$HOME/.aws/credentials"; inside sh -c 'cat ~/.ssh/id_x ~/.aws/credentials; ls ~/.ssh' | grep -c 'Permission denied')" 3
-is 'by every process, with a record for each' "$(inside sh -c 'cat ~/.ssh/id_x & (cat ~/.ssh/id_x) & setsid cat ~/.ssh/id_x; wait' | grep -c 'Permission denied'; agentctl log show --json | grep '"deny"' | grep -c 'id_x')" "3
+is 'by every process, with a record for each' "$(inside sh -c 'cat ~/.ssh/id_x & (cat ~/.ssh/id_x) & setsid cat ~/.ssh/id_x; wait' | grep -c 'Permission denied'; agentctl log show --json | grep '"decision":"deny"' | grep -c '"object":"[^"]*id_x"')" "3
 4"
 is 'a write beside the workspace is denied' "$(inside sh -c 'echo x >../x' | grep -c 'ermission denied'; ls ../x 2>/dev/null)" 1
 is 'sudo is denied' "$(inside sh -c 'exec sudo true' | grep -cE 'ermission denied|not found')" 1
@@ -43,5 +43,5 @@ is 'not executable' "$(echo x >plain; run -- ./plain </dev/null 2>/dev/null; ech
 is 'time limit' "$(run --timeout 1s -- sleep 100 </dev/null 2>/dev/null; echo $?)" 143
 is 'background processes end with the session' "$(run -- sh -c 'setsid sleep 4242 & exit 0' </dev/null; pgrep -xf 'sleep 4242' | wc -l)" 0
 is 'a pipe in and out' "$(printf 'a\nb\n' | run -- sort -r | tr '\n' ' ')" 'b a '
-is 'a session inside a session says so' "$(run -- agentctl run -- true </dev/null 2>&1 | grep -c 'already supervised')" 1
+is 'a session inside a session says so' "$(run --policy "$(tools_policy)" -- agentctl run -- true </dev/null 2>&1 | grep -c 'already supervised')" 1
 log_ok 'the log verifies'

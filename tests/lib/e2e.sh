@@ -90,6 +90,11 @@ wait_for() {
     done
     return 1
 }
+# A policy that lets a session run the programs under test themselves.
+tools_policy() {
+    printf 'policy "tools" lang 1 layer user\nallow read,list "%s/**"\nallow exec "%s/**" args ...\n' "$BUILD" "$BUILD" >"$E2E/tools.policy"
+    echo "$E2E/tools.policy"
+}
 run() {
     agentctl run --workspace "$WS" "$@"
 }
@@ -109,9 +114,9 @@ log_ok() {
     status=$?
     if [ $status -eq 0 ] || [ $status -eq 2 ]; then ok "$1"; else not_ok "$1" "log verify: $status" "$out"; fi
 }
-# What a run left in the workspace: names, modes, contents.
+# What a run left in the workspace: names, modes, contents (but for git indexes, which hold times).
 e2e_tree() {
-    (cd "$WS" && find . -path ./.git -prune -o -type f -printf '%P %m ' -exec sha256sum {} \; -o \
+    (cd "$WS" && find . -type f -path '*/.git/index' -printf '%P %m\n' -o -type f -printf '%P %m ' -exec sha256sum {} \; -o \
         ! -type f -printf '%P %m %y %l\n' | sed "s/  .*//" | LC_ALL=C sort)
 }
 e2e_once() { # where the output goes, SETUP, COMMAND, prefix command...
