@@ -21,7 +21,7 @@ mkdir plain .plain secret repo repo/t planted planted/hooks "$HOME/outside"
 echo free >plain/f
 echo free >.plain/f
 echo free >f
-echo "not to be written" >readonly
+echo "not to be written" >unwritable
 echo secret >secret/f
 echo outside >"$HOME/outside/f"
 chmod 600 "$HOME/outside/f"
@@ -33,7 +33,7 @@ cp "$TOOLS/escape/race_files" "$TOOLS/escape/path_tricks" .
 cat >"$E2E/races.policy" <<END
 policy "races" lang 1 layer user
 deny read,write,create,delete,rename,link,chmod "$WS/secret/**" because "a test"
-deny write,chmod,delete,rename "$WS/readonly" because "a test"
+deny write,chmod,delete,rename "$WS/unwritable" because "a test"
 END
 
 for race in open:100000 how:20000 create:20000 cwd:20000 fd:20000 exchange:10000 plant:20000 move:3000; do
@@ -47,5 +47,20 @@ rm -rf repo && git init -q repo && echo x >repo/.git/x
 run --policy "$E2E/races.policy" --no-ask -- ./path_tricks "$HOME/outside/f" >"$E2E/out" 2>&1
 results "$E2E/out"
 is "the file outside is as it was" "$(cat "$HOME/outside/f") $(stat -c %a "$HOME/outside/f")" "outside 600"
+
 check "no name was stolen" test ! -e stolen -a ! -e free
 log_ok "the log verifies"
+
+# The same without user namespaces: there everything rests on the broker and Landlock.
+without_userns() {
+    unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh "$@"
+}
+if without_userns true 2>/dev/null; then
+    agentctl daemon stop --force >/dev/null 2>&1 # one of that namespace takes its place
+    without_userns agentctl run --workspace "$WS" --policy "$E2E/races.policy" --no-ask --allow-reduced userns -- \
+        ./path_tricks "$HOME/outside/f" </dev/null 2>&1 | sed 's/^\(not \)\?ok /&reduced: /' >"$E2E/out"
+    results "$E2E/out"
+    is "reduced: the file outside is as it was" "$(cat "$HOME/outside/f") $(stat -c %a "$HOME/outside/f")" "outside 600"
+else
+    skip "reduced mode" "no user namespace can be limited here"
+fi

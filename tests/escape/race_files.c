@@ -123,8 +123,8 @@ static void race_how(void)
 
 	start(&thread, flip_how);
 	for (i = 0; i < loops; i++) {
-		/* readonly may be read, never written */
-		fd = (int)syscall(SYS_openat2, AT_FDCWD, "readonly", how, sizeof(*how));
+		/* unwritable may be read, never written */
+		fd = (int)syscall(SYS_openat2, AT_FDCWD, "unwritable", how, sizeof(*how));
 		if (fd < 0)
 			continue;
 		opened++;
@@ -134,7 +134,7 @@ static void race_how(void)
 	}
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
-	if (stat("readonly", &st) < 0 || st.st_size == 0)
+	if (stat("unwritable", &st) < 0 || st.st_size == 0)
 		leaked++;
 }
 
