@@ -3,8 +3,9 @@
 #ifndef SUPERVISORD_BROKER_FRESH_H
 #define SUPERVISORD_BROKER_FRESH_H
 
-/* The .git folders, and .git pointer files of worktrees, that this session made itself. Policies may let `git init` and `git clone` write
- * hooks and settings there that are protected in repositories that were there before.
+/* The .git folders, and .git pointer files of worktrees, that this session made itself. Policies
+ * may let `git init` and `git clone` write hooks and settings there that are protected in
+ * repositories that were there before.
  *
  * A folder is known by device, inode and birth time, never by its name: a repository of somebody
  * else cannot slip under the name of a fresh one. */

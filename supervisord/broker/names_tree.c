@@ -52,7 +52,7 @@ static bool tree_note(
 	struct tree *tree, enum verdict verdict, enum op op, const char *name, bool fresh)
 {
 	struct names_findings *f = tree->findings;
-	struct names_finding *item;
+	char *copy;
 
 	if (verdict == VERDICT_ALLOW || (verdict == VERDICT_ASK && is_approved(tree, op, name)))
 		return true;
@@ -60,15 +60,12 @@ static bool tree_note(
 		f->why = "a folder with many guarded names";
 		return false;
 	}
-	item = &f->items[f->n_items];
-	item->op = op;
-	item->fresh = fresh;
-	item->name = strdup(name);
-	if (!item->name) {
+	copy = strdup(name);
+	if (!copy) {
 		f->why = "out of memory";
 		return false;
 	}
-	f->n_items++;
+	f->items[f->n_items++] = (struct names_finding){.op = op, .name = copy, .fresh = fresh};
 	f->refused = verdict != VERDICT_ASK;
 	return !f->refused;
 }
