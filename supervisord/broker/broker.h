@@ -3,8 +3,8 @@
 #ifndef SUPERVISORD_BROKER_BROKER_H
 #define SUPERVISORD_BROKER_BROKER_H
 
-/* The broker of one session: what its worker threads share. Immutable after the workers have started, but
- * for the members that say otherwise. */
+/* The broker of one session: what its worker threads share. Immutable after the workers have
+ * started, but for the members that say otherwise. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,8 +25,8 @@ struct broker {
 	const struct plan *plan;
 	uint8_t policy_digest[32];
 	struct launch launch;
-	struct link *link;       /* thread-safe */
-	const char *session;     /* id, owned by the link */
+	struct link *link;            /* thread-safe */
+	const char *session;          /* id, owned by the link */
 	struct record_table *records; /* thread-safe: which allows were recorded */
 	struct fresh_repos *fresh;    /* thread-safe: .git folders that this session made */
 	uid_t uid;

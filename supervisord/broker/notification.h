@@ -3,9 +3,9 @@
 #ifndef SUPERVISORD_BROKER_NOTIFICATION_H
 #define SUPERVISORD_BROKER_NOTIFICATION_H
 
-/* One notification while a worker thread handles it. A handler copies what it needs from the requester once,
- * decides, acts on what it pinned, and answers exactly once with a function of reply.h; a handler that
- * returns without an answer is answered with EACCES by the dispatcher. */
+/* One notification while a worker thread handles it. A handler copies what it needs from the
+ * requester once, decides, acts on what it pinned, and answers exactly once with a function of
+ * reply.h; a handler that returns without an answer is answered with EACCES by the dispatcher. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,14 +26,14 @@ struct notification {
 	bool have_ids;
 	pid_t tgid;
 	mode_t umask;
-	int pidfd;    /* of the thread group, or -1; closed by the dispatcher */
+	int pidfd;      /* of the thread group, or -1; closed by the dispatcher */
 	int exec_errno; /* scratch of exec handling */
 };
 
 typedef void (*notification_fn)(struct notification *n);
 
-/* Is the requester still waiting for this notification? Call after opening anything of /proc/TID and before
- * trusting it, and right before an action with a side effect. */
+/* Is the requester still waiting for this notification? Call after opening anything of /proc/TID
+ * and before trusting it, and right before an action with a side effect. */
 bool notification_valid(const struct notification *n);
 /* The same for link_ask(): USERDATA is the notification. */
 bool notification_still_wanted(void *userdata);
@@ -41,8 +41,9 @@ bool notification_still_wanted(void *userdata);
 /* The handler of a system call number, or NULL. */
 notification_fn dispatch_handler(int nr);
 
-/* Workers. A handler that may wait (for a person, a FIFO, the network) calls worker_may_block() first: another
- * worker then takes its place. Returns false when too many already wait: refuse with EAGAIN. */
+/* Workers. A handler that may wait (for a person, a FIFO, the network) calls worker_may_block()
+ * first: another worker then takes its place. Returns false when too many already wait: refuse with
+ * EAGAIN. */
 bool worker_may_block(struct notification *n) _must_use_;
 
 /* Handlers, one file each; every one follows the contract above. */

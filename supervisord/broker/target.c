@@ -145,7 +145,7 @@ int target_open_base(struct notification *n, int dir_fd, int *fdp)
 	_cleanup_(closep) int fd = -1;
 	char path[40];
 
-	/* By /proc, because the kernel does not duplicate descriptors that are O_PATH themselves. */
+	/* By /proc: the kernel does not duplicate descriptors that are O_PATH themselves. */
 	if (dir_fd == AT_FDCWD)
 		(void)snprintf(path, sizeof(path), "/proc/%d/cwd", n->tid);
 	else if (dir_fd >= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 
-/* Runs a fuzz target on files given by name, without a fuzzing engine, so that every compiler can replay
- * the corpus. */
+/* Runs a fuzz target on files given by name, without a fuzzing engine, so that every compiler can
+ * replay the corpus. */
 
 #include <stdint.h>
 #include <stdio.h>

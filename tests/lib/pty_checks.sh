@@ -8,6 +8,7 @@
 RUN="agentctl run --no-ask --"
 
 # The session has the terminal.
+# shellcheck disable=SC2154 # pty_tty comes from pty.sh
 is_raw() {
     stty -a <"$pty_tty" | grep -q -- '-icanon' && stty -a <"$pty_tty" | grep -q -- '-opost'
 }
@@ -142,7 +143,7 @@ sees 'a pipeline works' '^THROUGH'
 wipe
 line "$RUN sh -c 'exec cat >got'"
 wait_for test -e got
-seq 1 4000 >paste
+seq 1 4000 >./paste
 pty load-buffer paste
 pty paste-buffer
 keys C-d
