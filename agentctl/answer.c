@@ -90,15 +90,28 @@ int answer_make(const json_t *request, const struct answer *answer, const char *
 	return 0;
 }
 
-static int find_failed(int r, const char *prefix, const json_t *requests)
+/* The daemon remembers what became of a request that no longer waits, and says it. The fingerprint
+ * of zeros fits nothing: this call cannot decide. */
+static void tell_what_became(struct client *client, const char *prefix)
+{
+	static const char zeros[] =
+		"0000000000000000000000000000000000000000000000000000000000000000";
+	_cleanup_(json_decrefp) json_t *result = NULL;
+	json_t *parameter = json_pack("{s:s, s:s, s:s, s:s}", "id", prefix, "decision", "allow",
+		"fingerprint", zeros, "client", "agentctl");
+
+	if (!parameter)
+		out_error("\"%s\" is not an id; \"agentctl pending\" lists them", prefix);
+	else if (connect_call(client, "Decide", parameter, &result) == 0)
+		out_error("request \"%s\" cannot be answered", prefix);
+}
+
+static int find_failed(struct client *client, int r, const char *prefix)
 {
 	if (r == ANSWER_E_AMBIGUOUS)
 		out_error("several requests begin with \"%s\"; give more of the id", prefix);
-	else if (json_array_size(requests) == 0)
-		out_error("no request \"%s\": nothing waits for an answer", prefix);
 	else
-		out_error("no request \"%s\" waits for an answer; \"agentctl pending\" lists them",
-			prefix);
+		tell_what_became(client, prefix);
 	return EXIT_FAILED;
 }
 
@@ -131,7 +144,7 @@ int answer_send(const char *prefix, const struct answer *answer)
 		return EXIT_FAILED;
 	r = answer_find(requests, prefix, &request);
 	if (r != 0)
-		return find_failed(r, prefix, requests);
+		return find_failed(client, r, prefix);
 	if (answer_make(request, answer, "agentctl", &parameter, &why) < 0) {
 		out_error("%s", why);
 		return EXIT_USAGE;

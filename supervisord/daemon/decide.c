@@ -100,8 +100,9 @@ static int find_pending(
 			"request %s: already decided by %s: %s", closed->id, closed->by,
 			outcome_name(closed->outcome));
 	else
-		(void)control_refuse(
-			message, BUS_ERROR_CLOSED, "no request \"%s\" waits", shown ? shown : "?");
+		(void)control_refuse(message, BUS_ERROR_CLOSED,
+			"no request \"%s\" waits for an answer; \"agentctl pending\" lists them",
+			shown ? shown : "?");
 	return QUEUE_E_UNKNOWN;
 }
 

@@ -51,7 +51,7 @@ check 'its end is on record' wait_for sh -c 'agentctl log show --json | grep -q 
 like 'and what happened meanwhile' "$(agentctl log show --json)" 'replayed'
 log_ok 'the log verifies after the death of the daemon'
 
-is 'a supervisor that cannot start runs nothing' "$(XDG_STATE_HOME=/proc/nowhere agentctl run -- touch never 2>/dev/null; echo $?; ls never 2>/dev/null)" 125
+is 'a supervisor that cannot start runs nothing' "$(mkdir -m 700 "$E2E/run2"; XDG_RUNTIME_DIR=$E2E/run2 XDG_STATE_HOME=/proc/nowhere agentctl run -- touch never 2>/dev/null; echo $?; ls never 2>/dev/null)" 125
 agentctl daemon stop >/dev/null
 check 'the daemon stops cleanly' wait_for sh -c '! agentctl daemon status'
 is 'and is started on demand' "$(run -- echo again </dev/null)" again

@@ -43,7 +43,7 @@ for f in ('/proc/1/root/etc/hostname', '/proc/1/cwd/x', '/proc/1/fd/3'):
 print(ctypes.CDLL(None).ptrace(0x4206, 1, 0, 0))")" -1
 is 'no descriptor of the supervisor is inherited' "$(inside sh -c 'ls -l /proc/self/fd | grep -c "seccomp\|socket"')" 0
 is 'policy files cannot be written' "$(mkdir -p "$HOME/.config/agent-supervisor/policy.d"; inside sh -c 'echo x >~/.config/agent-supervisor/policy.d/x.policy' | grep -ciE 'denied|no such|nonexistent|read-only'; ls -A "$HOME/.config/agent-supervisor/policy.d")" 1
-is 'the log cannot be read or written' "$(inside sh -c 'cat ~/.local/state/agent-supervisor/audit/default/checkpoint; echo x >>~/.local/state/agent-supervisor/audit/default/checkpoint; rm -rf ~/.local/state/agent-supervisor/audit' | grep -ciE 'denied|no such|nonexistent|read-only|busy')" 3
+is 'the log cannot be read or written' "$(inside sh -c 'cat ~/.local/state/agent-supervisor/audit/default/checkpoint; echo x >>~/.local/state/agent-supervisor/audit/default/checkpoint; rm -rf ~/.local/state/agent-supervisor/audit' | grep -ciE 'denied|no such|nonexistent|read-only|busy')" 2
 check 'and is whole' test -s "$HOME/.local/state/agent-supervisor/audit/default/checkpoint"
 is 'a daemon of the session does not outlive it' "$(inside sh -c 'setsid sh -c "(setsid sleep 4343 &) &" ; exit 0'; pgrep -xf 'sleep 4343' | wc -l)" 0
 is 'the environment names no secret of the supervisor' "$(inside sh -c '(tr "\0" "\n" </proc/$PPID/environ) 2>/dev/null | wc -l')" 0
