@@ -10,7 +10,7 @@ for program in "$@"; do
     name=${program##*/fuzz_}
     for file in tests/fuzz/corpus/"$name"/*; do
         [ -f "$file" ] || continue
-        if out=$("$program" "$file" 2>&1 </dev/null); then
+        if out=$(timeout -k 10 60 "$program" "$file" 2>&1 </dev/null); then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))

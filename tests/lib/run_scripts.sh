@@ -3,7 +3,8 @@
 # SPDX-FileCopyrightText: The agent-supervisor authors
 #
 # run_scripts.sh NAME SCRIPT...: runs test scripts and programs that print TAP lines ("ok 1 - text",
-# "not ok 2 - text", "ok 3 - text # SKIP reason"); exit 77 skips a whole script, its last line says why.
+# "not ok 2 - text", "ok 3 - text # SKIP reason"); exit 77 skips a whole script, its last line says why. One that
+# hangs is ended after 10 minutes.
 #
 # As root, the scripts of e2e and escape run twice: as root, and as an unprivileged user on a copy of the
 # programs that this user can reach.
@@ -30,10 +31,10 @@ run_one() { # script, user
     case $1:$2 in
     *.sh:unprivileged)
         # nobody: an account that owns nothing
-        (cd "$copy" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all bash "$1" 2>&1 </dev/null)
+        (cd "$copy" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all timeout -k 10 600 bash "$1" 2>&1 </dev/null)
         ;;
-    *.sh:*) bash "$1" 2>&1 </dev/null ;;
-    *) CMOCKA_MESSAGE_OUTPUT=tap "$1" 2>&1 </dev/null ;;
+    *.sh:*) timeout -k 10 600 bash "$1" 2>&1 </dev/null ;;
+    *) CMOCKA_MESSAGE_OUTPUT=tap timeout -k 10 600 "$1" 2>&1 </dev/null ;;
     esac
 }
 count() { # script, user
