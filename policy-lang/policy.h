@@ -103,6 +103,9 @@ enum policy_tree {
 	POLICY_TREE_MIXED,  /* some may be asked, denied or hidden */
 	POLICY_TREE_REFUSE, /* nothing below is allowed outright */
 };
+/* Does an object that a stricter rule about OP names have further names that cannot be known? Then
+ * no tree is judged POLICY_TREE_ALLOW for OP: each object's inode has to be looked at. */
+bool policy_set_links_matter(const struct policy_set *set, enum op op);
 enum policy_tree policy_set_judge_tree(const struct policy_set *set, enum op op, const char *tree);
 /* Candidates for the floor: the absolute literal prefixes of allow rules for OP, sorted, unique.
  * *TREESP is an array of *NP borrowed strings, freed by the caller with free(). */

@@ -205,6 +205,11 @@ enum policy_tree policy_set_judge_tree(const struct policy_set *set, enum op op,
 	return compiled_judge_tree(set->compiled, op, tree);
 }
 
+bool policy_set_links_matter(const struct policy_set *set, enum op op)
+{
+	return set->compiled->linked_ops & OP_MASK(op);
+}
+
 static int compare_strings(const void *a, const void *b)
 {
 	const char *x, *y;

@@ -238,8 +238,13 @@ static int add_start(struct floor *floor, const char *tree)
 
 	if (r <= 0)
 		return err_trace(r);
-	if (policy_set_judge_tree(floor->policies, OP_EXEC, tree) == POLICY_TREE_REFUSE ||
-		policy_set_judge_tree(floor->policies, OP_CREATE, tree) == POLICY_TREE_REFUSE)
+	if (policy_set_judge_tree(floor->policies, OP_EXEC, tree) == POLICY_TREE_REFUSE)
+		return 0;
+	/* Where nothing can be made, the children that hold the programs are granted one by one;
+	 * but not when a hard link could lie anywhere: then no tree is granted, and programs must
+	 * still start. */
+	if (policy_set_judge_tree(floor->policies, OP_CREATE, tree) == POLICY_TREE_REFUSE &&
+		!policy_set_links_matter(floor->policies, OP_READ))
 		return 0;
 	floor->wide = true;
 	return err_trace(grant_add(floor, tree, PLAN_START));

@@ -43,6 +43,8 @@ like 'explain names file and line' "$(agentctl policy explain --policy "$E2E/goo
 mkdir r && ln -s r l && echo k >r/key
 printf 'policy "a4" lang 1 layer user\ndeny read "$PROJECT/l/key" because "one object"\n' >"$E2E/a4.policy"
 ln r/key r/hard
+echo other >r/other
+is 'a file beside it is readable' "$(run --no-ask --policy "$E2E/a4.policy" -- cat r/other 2>&1 </dev/null)" other
 for name in r/key l/key r/hard ./r/../l/key /proc/self/cwd/r/key; do
     is "one object, one verdict: $name" "$(run --no-ask --policy "$E2E/a4.policy" -- cat "$name" 2>&1 </dev/null | grep -c 'ermission denied')" 1
 done
