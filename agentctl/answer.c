@@ -125,7 +125,7 @@ static void print_outcome(const json_t *request, const struct answer *answer, co
 	printf("%s  %s: %s %s", outcome, id, op, object);
 	if (answer->allow)
 		printf("  (%s)", answer->duration ? answer->duration : "once");
-	fputc('\n', stdout);
+	(void)fputc('\n', stdout);
 }
 
 int answer_send(const char *prefix, const struct answer *answer)

@@ -108,7 +108,7 @@ static void show_next(struct approve *approve)
 	if (!approve->said_empty) {
 		puts(n ? "the rest was skipped; \"list\" shows it, waiting for new requests"
 		       : "nothing waits for an answer; waiting for requests (Ctrl-D leaves)");
-		fflush(stdout);
+		(void)fflush(stdout);
 	}
 	approve->said_empty = true;
 }
@@ -133,7 +133,7 @@ static void on_added(struct approve *approve, json_t *request)
 		_cleanup_(freep) char *safe = out_safe(id);
 
 		printf("(one more request waits: %s)\n", safe);
-		fflush(stdout);
+		(void)fflush(stdout);
 	}
 }
 
@@ -157,7 +157,7 @@ static void on_closed(struct approve *approve, const json_t *closed)
 		forget_current(approve);
 	json_object_del(approve->skipped, id);
 	json_array_remove(approve->requests, i);
-	fflush(stdout);
+	(void)fflush(stdout);
 }
 
 static void on_signal(void *userdata, const char *signal, json_t *payload)
@@ -274,7 +274,7 @@ static bool on_line(void *userdata, char *text)
 		approve_show_list(approve->requests);
 		break;
 	case APPROVE_HELP:
-		fputs(typed_help, stdout);
+		(void)fputs(typed_help, stdout);
 		break;
 	case APPROVE_QUIT:
 		approve->input.ended = true;
@@ -283,7 +283,7 @@ static bool on_line(void *userdata, char *text)
 		puts(line.wrong);
 		break;
 	}
-	fflush(stdout);
+	(void)fflush(stdout);
 	return true;
 }
 
@@ -322,7 +322,7 @@ static int approve_loop(struct approve *approve)
 		approve->said_gone = !approve->client;
 		if (approve->client && !approve->current && !approve->json)
 			show_next(approve);
-		fflush(stdout);
+		(void)fflush(stdout);
 		if (ferror(stdout) || wait_once(approve) < 0)
 			return EXIT_FAILED;
 		if (approve->lost) {

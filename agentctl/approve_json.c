@@ -15,7 +15,7 @@ static void event(json_t *object)
 		out_of_memory();
 	out_json(object);
 	json_decref(object);
-	fflush(stdout);
+	(void)fflush(stdout);
 }
 
 void approve_json_request(json_t *request)

@@ -61,7 +61,7 @@ static void show_offers(const json_t *request)
 
 		printf(" %s", safe);
 	}
-	fputc('\n', stdout);
+	(void)fputc('\n', stdout);
 	for (size_t i = 0; i < json_array_size(scopes); i++) {
 		const char *name = json_string_value(json_array_get(scopes, i));
 		const char *rule = name ? json_string_value(json_object_get(rules, name)) : NULL;
@@ -115,7 +115,7 @@ void approve_show(const json_t *request, size_t n, size_t total)
 	show_warnings(request);
 	show_offers(request);
 	printf("type: allow %s [for DURATION] [scope NAME], deny %s [NOTE], skip, ?\n", id, id);
-	fflush(stdout);
+	(void)fflush(stdout);
 }
 
 void approve_show_list(const json_t *requests)
@@ -130,5 +130,5 @@ void approve_show_list(const json_t *requests)
 
 		printf("%s: %s %s\n", id, op, object);
 	}
-	fflush(stdout);
+	(void)fflush(stdout);
 }

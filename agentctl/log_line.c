@@ -53,7 +53,7 @@ static void print_for_people(const json_t *record, uint64_t index)
 	printf("%llu %s %s", (unsigned long long)index, time, type);
 	for (size_t i = 0; i < ARRAY_LEN(shown); i++)
 		member(record, shown[i]);
-	fputc('\n', stdout);
+	(void)fputc('\n', stdout);
 }
 
 bool log_line_print(const struct log_filter *filter, uint64_t index, const char *line, size_t size)

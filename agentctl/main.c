@@ -37,19 +37,21 @@ static const struct verb *const verbs[] = {
 
 static void print_help(FILE *out)
 {
-	fputs("usage: agentctl VERB [OPTIONS] [ARGUMENTS]\n"
-	      "\n"
-	      "Runs programs under a policy, answers their questions, shows what was recorded.\n"
-	      "\n",
+	(void)fputs(
+		"usage: agentctl VERB [OPTIONS] [ARGUMENTS]\n"
+		"\n"
+		"Runs programs under a policy, answers their questions, shows what was recorded.\n"
+		"\n",
 		out);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-		fprintf(out, "  %-16s %s\n", verbs[i]->name, verbs[i]->summary);
-	fputs("\n"
-	      "agentctl VERB --help shows a verb's options and examples.\n"
-	      "\n"
-	      "  agentctl run -- make            run make under the core policy, in this folder\n"
-	      "  agentctl approve                answer its questions, in another terminal\n"
-	      "  agentctl why last               why the last thing was denied\n",
+		(void)fprintf(out, "  %-16s %s\n", verbs[i]->name, verbs[i]->summary);
+	(void)fputs(
+		"\n"
+		"agentctl VERB --help shows a verb's options and examples.\n"
+		"\n"
+		"  agentctl run -- make            run make under the core policy, in this folder\n"
+		"  agentctl approve                answer its questions, in another terminal\n"
+		"  agentctl why last               why the last thing was denied\n",
 		out);
 }
 
@@ -78,9 +80,9 @@ static bool print_group(const char *word, FILE *out)
 		if (strncmp(name, word, length) != 0 || name[length] != ' ')
 			continue;
 		if (!found)
-			fprintf(out, "usage: agentctl %s VERB ...\n\n", word);
+			(void)fprintf(out, "usage: agentctl %s VERB ...\n\n", word);
 		found = true;
-		fprintf(out, "  %-16s %s\n", name, verbs[i]->summary);
+		(void)fprintf(out, "  %-16s %s\n", name, verbs[i]->summary);
 	}
 	return found;
 }
@@ -102,10 +104,10 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	setlocale(LC_CTYPE, "");
+	(void)setlocale(LC_CTYPE, "");
 	log_init("agentctl");
 	/* A parent may have left SIGCHLD ignored: then nobody could learn an exit status. */
-	signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGCHLD, SIG_DFL);
 
 	if (argc < 2) {
 		print_help(stderr);

@@ -30,7 +30,7 @@ void options_deinit(struct options *options)
 
 static int fail(struct options *options, const char *what, const char *name, int length)
 {
-	snprintf(options->error, sizeof(options->error), "%s%.*s", what, length, name);
+	(void)snprintf(options->error, sizeof(options->error), "%s%.*s", what, length, name);
 	return OPTIONS_ERROR;
 }
 
@@ -43,8 +43,8 @@ static int take_value(struct options *options, int id, const char *attached, con
 	if (options->next >= options->argc) {
 		const char *name = options->defs[id].name;
 
-		snprintf(options->error, sizeof(options->error), "option --%s needs a value (%s)",
-			name, options->defs[id].argument);
+		(void)snprintf(options->error, sizeof(options->error),
+			"option --%s needs a value (%s)", name, options->defs[id].argument);
 		return OPTIONS_ERROR;
 	}
 	*valuep = options->argv[options->next++];

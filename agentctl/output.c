@@ -21,7 +21,7 @@ struct out_table {
 
 void out_of_memory(void)
 {
-	fputs("agentctl: out of memory\n", stderr);
+	(void)fputs("agentctl: out of memory\n", stderr);
 	exit(EXIT_SUPERVISOR);
 }
 
@@ -43,8 +43,8 @@ void out_error(const char *format, ...)
 	text = format_text(format, ap);
 	va_end(ap);
 	safe = out_safe(text);
-	fflush(stdout);
-	fprintf(stderr, "agentctl: %s\n", safe);
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "agentctl: %s\n", safe);
 }
 
 int out_usage(const struct verb *verb, const char *format, ...)
@@ -56,7 +56,7 @@ int out_usage(const struct verb *verb, const char *format, ...)
 	text = format_text(format, ap);
 	va_end(ap);
 	safe = out_safe(text);
-	fprintf(stderr, "agentctl %s: %s\nTry \"agentctl %s --help\".\n", verb->name, safe,
+	(void)fprintf(stderr, "agentctl %s: %s\nTry \"agentctl %s --help\".\n", verb->name, safe,
 		verb->name);
 	return verb->usage_status;
 }
@@ -64,7 +64,7 @@ int out_usage(const struct verb *verb, const char *format, ...)
 int out_options(const struct verb *verb, const struct options *options, int result)
 {
 	if (result == OPTIONS_HELP) {
-		fputs(verb->help, stdout);
+		(void)fputs(verb->help, stdout);
 		return EXIT_OK;
 	}
 	return out_usage(verb, "%s", options->error);
@@ -144,7 +144,7 @@ static size_t text_width(const char *text)
 	wide = calloc(n + 1, sizeof(*wide));
 	if (!wide)
 		out_of_memory();
-	mbstowcs(wide, text, n + 1);
+	(void)mbstowcs(wide, text, n + 1);
 	width = wcswidth(wide, n);
 	return width < 0 ? n : (size_t)width;
 }
@@ -165,15 +165,15 @@ void out_table_print(const struct out_table *table, FILE *out)
 		bool last = column == table->n_columns - 1;
 
 		if (i == 0 && bold)
-			fputs("\033[1m", out);
-		fputs(table->cells[i], out);
+			(void)fputs("\033[1m", out);
+		(void)fputs(table->cells[i], out);
 		if (!last)
-			fprintf(out, "%*s", (int)(widths[column] - text_width(table->cells[i]) + 2),
-				"");
+			(void)fprintf(out, "%*s",
+				(int)(widths[column] - text_width(table->cells[i]) + 2), "");
 		if (i == table->n_columns - 1 && bold)
-			fputs("\033[0m", out);
+			(void)fputs("\033[0m", out);
 		if (last)
-			fputc('\n', out);
+			(void)fputc('\n', out);
 	}
 }
 
@@ -181,5 +181,5 @@ void out_time_left(const json_t *request, char *out, size_t size)
 {
 	json_int_t left = json_integer_value(json_object_get(request, "remaining_ms")) / 1000;
 
-	snprintf(out, size, "%lld:%02lld", (long long)(left / 60), (long long)(left % 60));
+	(void)snprintf(out, size, "%lld:%02lld", (long long)(left / 60), (long long)(left % 60));
 }

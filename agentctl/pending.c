@@ -37,7 +37,7 @@ static void print_table(const json_t *requests)
 		out_time_left(request, text, sizeof(text));
 		out_table_add(table, text);
 		out_table_add(table, json_string_value(json_object_get(request, "session")));
-		snprintf(text, sizeof(text), "%lld",
+		(void)snprintf(text, sizeof(text), "%lld",
 			(long long)json_integer_value(json_object_get(request, "pid")));
 		out_table_add(table, text);
 		out_table_add(table, json_string_value(json_object_get(request, "program")));

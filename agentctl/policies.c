@@ -33,7 +33,7 @@ static int unreadable(const char *file, const char *why)
 {
 	_cleanup_(freep) char *safe = out_safe(file);
 
-	fprintf(stderr, "%s:0:0: error: %s\n", safe, why);
+	(void)fprintf(stderr, "%s:0:0: error: %s\n", safe, why);
 	return EXIT_POLICY;
 }
 
@@ -197,10 +197,10 @@ void policies_vars_deinit(struct policies_vars *vars)
 
 static void unknown_profile(const char *profile)
 {
-	fprintf(stderr, "agentctl: there is no shipped policy \"%s\"; there are:", profile);
+	(void)fprintf(stderr, "agentctl: there is no shipped policy \"%s\"; there are:", profile);
 	for (const char *const *names = policy_builtin_names(); *names; names++)
-		fprintf(stderr, " %s", *names);
-	fputc('\n', stderr);
+		(void)fprintf(stderr, " %s", *names);
+	(void)fputc('\n', stderr);
 }
 
 static int add_all(struct policy_set *set, const struct session_spec *spec, struct diag_list *diags)

@@ -41,7 +41,7 @@ static void print_durations(const struct policy_rule_info *rule)
 {
 	char span[32];
 
-	fputs("  offers:", stdout);
+	(void)fputs("  offers:", stdout);
 	for (unsigned d = 0; d < _GRANT_DURATION_N; d++)
 		if (d != GRANT_SPAN && (rule->durations & (1u << d)))
 			printf(" %s", grant_duration_name((enum grant_duration)d));
@@ -49,7 +49,7 @@ static void print_durations(const struct policy_rule_info *rule)
 		format_span(rule->spans_usec[i], span, sizeof(span));
 		printf(" %s", span);
 	}
-	fputc('\n', stdout);
+	(void)fputc('\n', stdout);
 }
 
 struct explanation {

@@ -25,9 +25,9 @@ static void number(const json_t *object, const char *key, char *out, size_t size
 	const json_t *value = json_object_get(object, key);
 
 	if (json_is_integer(value))
-		snprintf(out, size, "%lld", (long long)json_integer_value(value));
+		(void)snprintf(out, size, "%lld", (long long)json_integer_value(value));
 	else
-		snprintf(out, size, "-");
+		(void)snprintf(out, size, "-");
 }
 
 static void age(const json_t *session, char *out, size_t size)
@@ -36,11 +36,11 @@ static void age(const json_t *session, char *out, size_t size)
 	uint64_t now = clock_realtime_usec();
 
 	if (started == 0 || started > now)
-		snprintf(out, size, "-");
+		(void)snprintf(out, size, "-");
 	else if (now - started < USEC_PER_SEC * 120)
-		snprintf(out, size, "%us", (unsigned)((now - started) / USEC_PER_SEC));
+		(void)snprintf(out, size, "%us", (unsigned)((now - started) / USEC_PER_SEC));
 	else
-		snprintf(out, size, "%um", (unsigned)((now - started) / USEC_PER_SEC / 60));
+		(void)snprintf(out, size, "%um", (unsigned)((now - started) / USEC_PER_SEC / 60));
 }
 
 static char *command_line(const json_t *session)

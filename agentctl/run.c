@@ -88,7 +88,7 @@ static int run_session(const struct dirs *dirs, const struct session_spec *spec,
 	else
 		run_plain(&run);
 	if (run.notices.size > 0)
-		fputs(run.notices.data, stderr);
+		(void)fputs(run.notices.data, stderr);
 	if (run.status != 0 && (verbose || isatty(STDERR_FILENO)))
 		run_footer(&run, dirs->control);
 	run_deinit(&run);

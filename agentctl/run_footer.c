@@ -19,7 +19,7 @@ static void print_denial(const json_t *denial)
 	_cleanup_(freep) char *object = out_member(denial, "object");
 	_cleanup_(freep) char *rule = out_member(denial, "rule");
 
-	fprintf(stderr, "  denied  %s %s  (%s)\n", op, object, rule);
+	(void)fprintf(stderr, "  denied  %s %s  (%s)\n", op, object, rule);
 }
 
 void run_footer(const struct run *run, const char *control)
@@ -40,11 +40,11 @@ void run_footer(const struct run *run, const char *control)
 		return;
 	if (n > FOOTER_DENIALS)
 		n = FOOTER_DENIALS;
-	fprintf(stderr, "agentctl: %zu %s in this session, newest first:\n", n,
+	(void)fprintf(stderr, "agentctl: %zu %s in this session, newest first:\n", n,
 		n == 1                ? "denial"
 		: n == FOOTER_DENIALS ? "last denials"
 				      : "denials");
 	for (size_t i = 0; i < n; i++)
 		print_denial(json_array_get(denials, i));
-	fprintf(stderr, "agentctl: \"agentctl why %s\" tells more\n", run->session);
+	(void)fprintf(stderr, "agentctl: \"agentctl why %s\" tells more\n", run->session);
 }

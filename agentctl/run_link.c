@@ -40,7 +40,7 @@ static void notice(struct run *run, const char *text)
 			out_of_memory();
 		safe = out_safe(line);
 		if (!run->started)
-			fprintf(stderr, "agentctl: %s\n", safe);
+			(void)fprintf(stderr, "agentctl: %s\n", safe);
 		else
 			buf_printf(&run->notices, "agentctl: %s\n", safe);
 		text += n + (text[n] ? 1 : 0);
@@ -54,8 +54,8 @@ static enum run_event take(
 	switch ((enum run_message_kind)message->kind) {
 	case RUN_STARTED:
 		run->started = true;
-		snprintf(run->session, sizeof(run->session), "%.*s", (int)sizeof(run->session) - 1,
-			message->text);
+		(void)snprintf(run->session, sizeof(run->session), "%.*s",
+			(int)sizeof(run->session) - 1, message->text);
 		if (*fdp >= 0 && run->master_fd < 0)
 			run->master_fd = TAKE_FD(*fdp);
 		return RUN_EVENT_STARTED;

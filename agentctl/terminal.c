@@ -25,7 +25,7 @@ static int open_again(int fd, int flags, bool *ownedp)
 		ioctl(own, TIOCGDEV, &controlling) == 0 && device == controlling)
 		return own;
 	close_fd(own);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	own = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (own >= 0)
 		return own;

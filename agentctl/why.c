@@ -131,7 +131,7 @@ static int why(const char *session, uint64_t n, bool json)
 		puts("nothing was denied");
 	for (size_t i = 0; !json && i < json_array_size(denials); i++) {
 		if (i > 0)
-			fputc('\n', stdout);
+			(void)fputc('\n', stdout);
 		print_denial(json_array_get(denials, i));
 	}
 	return EXIT_OK;

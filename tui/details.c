@@ -76,7 +76,7 @@ static void build(struct tui *tui, const json_t *request)
 	page_add(tui, "script by", member(request, "interpreter"));
 	add_argv(tui, request);
 	page_add(tui, "folder", member(request, "cwd"));
-	snprintf(text, sizeof(text), "%lld",
+	(void)snprintf(text, sizeof(text), "%lld",
 		(long long)json_integer_value(json_object_get(request, "pid")));
 	page_add(tui, "pid", text);
 	page_add(tui, "session", member(request, "session"));

@@ -94,7 +94,7 @@ static void draw(struct tui *tui)
 	int rows = pending_rows(tui), cursor = 2;
 	char text[128];
 
-	snprintf(text, sizeof(text), "agent-supervisor   %zu pending   %zu sessions%s", n,
+	(void)snprintf(text, sizeof(text), "agent-supervisor   %zu pending   %zu sessions%s", n,
 		json_array_size(tui->model.sessions),
 		tui->model.client ? "" : "   NO SUPERVISOR RUNS, waiting for one");
 	draw_bar(0, text);

@@ -29,7 +29,7 @@ void tui_status(struct tui *tui, const char *format, ...)
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	snprintf(tui->status, sizeof(tui->status), "%s", text ? text : "");
+	(void)snprintf(tui->status, sizeof(tui->status), "%s", text ? text : "");
 }
 
 void tui_hush(struct tui *tui)
@@ -118,7 +118,8 @@ static void redraw(struct tui *tui)
 	if (LINES < TUI_ROWS_MIN || COLS < TUI_COLUMNS_MIN) {
 		char text[64];
 
-		snprintf(text, sizeof(text), "%zu pending", json_array_size(tui->model.requests));
+		(void)snprintf(
+			text, sizeof(text), "%zu pending", json_array_size(tui->model.requests));
 		draw_text(0, 0, COLS, text);
 		if (LINES > 1)
 			draw_text(1, 0, COLS, "enlarge, or: agentctl approve");
@@ -182,22 +183,23 @@ int main(int argc, char **argv)
 	static struct tui tui = {.screen = &screen_list};
 	const char *term = getenv("TERM");
 
-	setlocale(LC_CTYPE, "");
+	(void)setlocale(LC_CTYPE, "");
 	log_init("agent-tui");
 	log_set_fd(-1); /* the screen is not for log lines */
 	if (argc > 1) {
 		bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
 
-		fputs(usage, help ? stdout : stderr);
+		(void)fputs(usage, help ? stdout : stderr);
 		return help ? 0 : 2;
 	}
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || strcmp(term, "dumb") == 0) {
-		fputs("agent-tui: this needs a terminal with a screen; use: agentctl approve\n",
+		(void)fputs(
+			"agent-tui: this needs a terminal with a screen; use: agentctl approve\n",
 			stderr);
 		return 1;
 	}
 	if (model_init(&tui.model) < 0) {
-		fputs("agent-tui: cannot start: no home folder or no memory\n", stderr);
+		(void)fputs("agent-tui: cannot start: no home folder or no memory\n", stderr);
 		return 1;
 	}
 	set_escdelay(25);

@@ -62,7 +62,7 @@ static void on_signal(void *userdata, const char *signal, json_t *payload)
 			    member(payload, "outcome"), member(payload, "by")) < 0)
 			return;
 		safe = display_reescape(text);
-		snprintf(model->closed, sizeof(model->closed), "%s", safe ? safe : "");
+		(void)snprintf(model->closed, sizeof(model->closed), "%s", safe ? safe : "");
 	}
 }
 

@@ -20,8 +20,9 @@
 
 static int usage(void)
 {
-	fputs("agent-broker is started by `agentctl run`; it is not meant to be run by hand.\n"
-	      "See agentctl(1).\n",
+	(void)fputs(
+		"agent-broker is started by `agentctl run`; it is not meant to be run by hand.\n"
+		"See agentctl(1).\n",
 		stderr);
 	return 125;
 }

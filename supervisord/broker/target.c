@@ -126,7 +126,7 @@ int target_pidfd(struct notification *n, int *fdp)
 
 int target_dup_fd(struct notification *n, int fd, int *fdp)
 {
-	int pidfd, r;
+	int pidfd = -1, r;
 
 	if (fd < 0)
 		return -EBADF;
