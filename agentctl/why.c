@@ -94,10 +94,11 @@ static void print_denial(const json_t *denial)
 	line(denial, "layer", "layer");
 	line(denial, "outcome", "outcome");
 	line(denial, "because", "reason");
-	if (remedy && *remedy)
-		line(denial, "to change", "remedy");
-	else
+	if (!remedy || !*remedy) {
 		printf("  %-10s %s\n", "to change", "no line of yours can change this answer");
+		return;
+	}
+	line(denial, "to change", "remedy");
 	if (who)
 		printf("  %-10s %s\n", "by", who);
 }

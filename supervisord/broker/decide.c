@@ -179,14 +179,24 @@ void decide_record_event(
 {
 	_cleanup_(json_decrefp) json_t *json = json_object();
 	_cleanup_(freep) char *object = request ? request_object_text(request) : NULL;
+	_cleanup_(freep) char *program = NULL;
 	int r = 0;
 
 	if (!json)
 		return;
+	/* An attack is always on record; a refusal that repeats is counted. */
+	if (request && strncmp(type, "attack.", 7) != 0 && target_ids(n) == 0 &&
+		!record_table_first(n->broker->records, request, type, VERDICT_DENY, n->tgid))
+		return;
 	r |= json_object_set_new(json, "type", json_string(type));
-	r |= json_set_bytes(json, "detail", detail, strlen(detail));
-	if (target_ids(n) == 0)
+	r |= json_object_set_new(json, "rule", json_string(type));
+	r |= json_object_set_new(json, "layer", json_string(policy_layer_name(LAYER_BUILTIN)));
+	r |= json_set_bytes(json, "reason", detail, strlen(detail));
+	if (target_ids(n) == 0) {
 		r |= json_object_set_new(json, "pid", json_integer(n->tgid));
+		if (proc_link(n->tgid, "exe", &program) == 0)
+			r |= json_set_bytes(json, "program", program, strlen(program));
+	}
 	if (object) {
 		r |= json_object_set_new(json, "op", json_string(op_name(request->op)));
 		r |= json_object_set_new(json, "object", json_string(object));

@@ -39,9 +39,13 @@ static void on_records_durable(void *userdata, int r, uint64_t index)
 static void note_decision(struct session *session, json_t *record)
 {
 	const char *decision = json_string_value(json_object_get(record, "decision"));
+	const char *type = json_string_value(json_object_get(record, "type"));
 	json_int_t count = json_integer_value(json_object_get(record, "count"));
 	uint64_t n = count > 0 ? (uint64_t)count : 1;
 
+	/* What no rule refused but the way things are: people ask why all the same. */
+	if (!decision && type && (!strncmp(type, "refused.", 8) || !strncmp(type, "attack.", 7)))
+		decision = "deny";
 	if (!decision)
 		return;
 	if (!strcmp(decision, "allow")) {
