@@ -2,15 +2,15 @@
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 /* agentctl daemon start, stop, status. */
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "agentctl/connect.h"
 #include "agentctl/output.h"
-#include "supervisord/base/clock.h"
 
-#define STOP_WAIT_USEC (30 * USEC_PER_SEC)
-#define STOP_LOOK_MS 20
+#define STOP_WAIT_MS 30000
 
 static const char start_help[] =
 	"usage: agentctl daemon start\n"
@@ -78,19 +78,30 @@ static int start_main(const struct verb *verb, struct options *options)
 	return EXIT_OK;
 }
 
-/* Until the socket answers no more. */
-static int wait_stopped(const struct dirs *dirs)
+/* A descriptor of the running daemon's process, or -1: its death can be waited for. */
+static int daemon_pidfd(struct client *client)
 {
-	uint64_t until = clock_monotonic_usec() + STOP_WAIT_USEC;
+	_cleanup_(json_decrefp) json_t *state = NULL;
+	json_int_t pid;
 
-	while (clock_monotonic_usec() < until) {
-		_cleanup_(client_closep) struct client *client = NULL;
+	if (connect_call(client, "Status", NULL, &state) < 0)
+		return -1;
+	pid = json_integer_value(json_object_get(state, "pid"));
+	return pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+}
 
-		if (client_connect(dirs->control, &client) < 0) {
-			puts("stopped");
-			return EXIT_OK;
-		}
-		(void)poll(NULL, 0, STOP_LOOK_MS);
+/* The daemon's last act is to close its log: stopped means that its process is gone. */
+static int wait_stopped(int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+	int r;
+
+	do
+		r = poll(&fd, 1, STOP_WAIT_MS);
+	while (r < 0 && errno == EINTR);
+	if (pidfd < 0 || r > 0) {
+		puts("stopped");
+		return EXIT_OK;
 	}
 	out_error("the supervisor is still stopping");
 	return EXIT_FAILED;
@@ -100,6 +111,7 @@ static int stop_daemon(const struct dirs *dirs, bool force)
 {
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(json_decrefp) json_t *result = NULL;
+	_cleanup_(closep) int pidfd = -1;
 	json_t *parameter;
 	int r = connect_daemon(dirs, &client);
 
@@ -112,10 +124,11 @@ static int stop_daemon(const struct dirs *dirs, bool force)
 	parameter = force ? json_pack("{s:b}", "force", 1) : json_object();
 	if (!parameter)
 		out_of_memory();
+	pidfd = daemon_pidfd(client);
 	if (connect_call(client, "Shutdown", parameter, &result) < 0)
 		return EXIT_FAILED;
 	client_close(TAKE_PTR(client));
-	return wait_stopped(dirs);
+	return wait_stopped(pidfd);
 }
 
 static int stop_main(const struct verb *verb, struct options *options)
