@@ -40,6 +40,7 @@ run_one() { # script, user
 count() { # script, user
     script=$1
     [ "$2" = same ] || script="$1 ($2)"
+    start=$(date +%s)
     out=$(run_one "$1" "$2")
     status=$?
     if [ "$status" -eq 77 ]; then
@@ -55,6 +56,8 @@ count() { # script, user
     if [ "$status" -ne 0 ] || [ "$bad" -gt 0 ] || [ $((ok + skip)) -eq 0 ]; then
         printf 'FAIL %s (exit %d)\n%s\n' "$script" "$status" "$out" >&2
         [ "$bad" -gt 0 ] || failed=$((failed + 1))
+    else
+        echo "  $script: $ok in $(($(date +%s) - start)) s"
     fi
 }
 for each in "$@"; do
