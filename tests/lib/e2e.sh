@@ -30,6 +30,7 @@ unset BASH_ENV ENV LD_PRELOAD AGENT_SUPERVISOR_SESSION DBUS_SESSION_BUS_ADDRESS 
 
 E2E=$(mktemp -d /var/tmp/agent-supervisor-test.XXXXXX)
 chmod 700 "$E2E"
+echo "# files: $E2E"
 export HOME=$E2E/home XDG_RUNTIME_DIR=$E2E/run
 WS=$E2E/ws
 mkdir -m 700 "$HOME" "$XDG_RUNTIME_DIR"
@@ -46,7 +47,12 @@ e2e_pids=()
 e2e_exit() {
     local status=$?
     for pid in "${e2e_pids[@]:-}"; do
-        [ -n "$pid" ] && kill "$pid" 2>/dev/null
+        # A function in the background is a shell with the program below it.
+        # shellcheck disable=SC2046
+        [ -n "$pid" ] && kill "$pid" $(pgrep -P "$pid") 2>/dev/null
+    done
+    for id in $(agentctl ps --json 2>/dev/null | python3 -c 'import json,sys; print(*[s["id"] for s in json.load(sys.stdin)])' 2>/dev/null); do
+        agentctl stop "$id" >/dev/null 2>&1
     done
     agentctl daemon stop --force >/dev/null 2>&1
     cd / && rm -rf "$E2E"

@@ -9,6 +9,7 @@ set -u
 COUNT_FILE=$(mktemp)
 export COUNT_FILE
 trap 'rm -f "$COUNT_FILE"' EXIT
+trap 'exit 130' HUP INT TERM
 failures() {
     awk '{ f += $2 } END { print f + 0 }' "$COUNT_FILE"
 }
