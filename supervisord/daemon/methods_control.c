@@ -99,13 +99,18 @@ static json_t *sorted(json_t *array, size_t max)
 	return out;
 }
 
+/* Is it the session ID (or one that begins with it); NULL is every session. */
+static bool of_session(const char *session, const char *id)
+{
+	return !id || (session && !strncmp(session, id, strlen(id)));
+}
+
 static int method_why(struct connection *connection, sd_bus_message *message, json_t *parameter)
 {
 	struct daemon *daemon = connection->daemon;
 	_cleanup_(json_decrefp) json_t *array = json_array();
 	_cleanup_(json_decrefp) json_t *out = NULL;
 	struct json_reader reader;
-	struct session *only = NULL;
 	const char *id;
 	uint64_t pid, last;
 	int r;
@@ -117,19 +122,22 @@ static int method_why(struct connection *connection, sd_bus_message *message, js
 	r = json_reader_finish(&reader);
 	if (r < 0 || pid > INT32_MAX)
 		return -EBADMSG;
-	if (id && find_session(daemon, message, id, &only) != 0)
-		return 0;
 	if (last == 0 || last > DENIALS_MAX)
 		last = DENIALS_MAX;
 	for (const struct session *s = daemon->sessions.first; s; s = s->next) {
-		if (!only || s == only)
+		if (of_session(s->id, id))
 			denials_list(
 				&s->denials, json_array_size(array) + last, (int64_t)pid, array);
 	}
-	/* Sessions that ended. */
-	if (!only)
-		denials_list(
-			&daemon->past_denials, json_array_size(array) + last, (int64_t)pid, array);
+	/* Sessions that ended: of all of them, and then of the one that is meant. */
+	denials_list(
+		&daemon->past_denials, json_array_size(array) + DENIALS_MAX, (int64_t)pid, array);
+	for (size_t i = json_array_size(array); i-- > 0;) {
+		const json_t *session = json_object_get(json_array_get(array, i), "session");
+
+		if (!of_session(json_string_value(session), id))
+			json_array_remove(array, i);
+	}
 	out = sorted(array, last);
 	return control_reply(message, out);
 }

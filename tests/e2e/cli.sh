@@ -84,9 +84,9 @@ is 'one that cannot run is 126' "$(status run -- /etc/passwd)" 126
 is 'standard input passes' "$(echo through | run -- cat)" through
 is 'standard error is its own' "$(run -- sh -c 'echo e >&2' 2>&1 >/dev/null </dev/null)" e
 is 'descriptors of the caller do not pass' "$(run -- sh -c 'ls /proc/self/fd | tail -n 1' 7</etc/passwd </dev/null)" 3
-is 'a session inside a session is refused' "$(status run -- agentctl run -- true)" 125
-like 'and says so' "$(run -- agentctl run -- true 2>&1 </dev/null)" 'already supervised'
-run -- sleep 1000 </dev/null &
+is 'a session inside a session is refused' "$(status run --policy "$(tools_policy)" -- agentctl run -- true)" 125
+like 'and says so' "$(run --policy "$(tools_policy)" -- agentctl run -- true 2>&1 </dev/null)" 'already supervised'
+agentctl run --workspace "$WS" -- sleep 1000 </dev/null &
 pid=$!
 e2e_pids+=("$pid")
 session_runs() { [ "$(agentctl ps --json)" != '[]' ]; }
@@ -95,7 +95,8 @@ like 'ps lists it' "$(agentctl ps)" 'sleep 1000'
 kill -TERM "$pid"
 wait "$pid"
 is 'a signal to agentctl reaches the command' $? 143
-is 'the end of a session' "$(wait_for test "$(agentctl ps --json)" = '[]' && echo gone)" gone
+session_gone() { ! session_runs; }
+check 'the end of a session' wait_for session_gone
 is 'a time limit ends the session' "$(status run --timeout 1s -- sleep 1000)" 143
 setsid agentctl run -- sh -c 'exit 0' </dev/null >/dev/null 2>&1
 is 'without a terminal the status is that of the command' $? 0
