@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 
-/* Length and metadata by path: truncate, chmod, chown, times, extended attributes. The object is
- * pinned, judged and changed through its descriptor. Never left to the floor, but for truncate:
- * Landlock does not look at metadata. */
+/* Length and metadata by path or descriptor: truncate, chmod, chown, times, extended attributes.
+ * The object is pinned, judged and changed through its descriptor. Never left to the floor, but for
+ * truncate: Landlock does not look at metadata, and to an owner the kernel gives it by any
+ * descriptor, one that only reads too. */
 
 #include <fcntl.h>
 #include <limits.h>
@@ -28,12 +29,37 @@
 /* What is to be done to the pinned object; USERDATA as the handler made it. 0 or -errno. */
 typedef int (*meta_act_fn)(const struct path *path, const char *link, const void *userdata);
 
+/* Objects without a name that others could use: pipes, sockets, memfds, deleted files. */
+static bool is_nameless(const struct path *path)
+{
+	return path->anonymous && (path->real[0] != '/' || path->st.st_nlink == 0);
+}
+
+/* Judges, acts, answers. */
+static void meta_judge(struct notification *n, const struct path *path, enum op op, meta_act_fn act,
+	const void *userdata)
+{
+	char link[PATH_FD_LINK_MAX];
+	struct judge judge;
+	int r;
+
+	judge_init(&judge, n);
+	judge_add(&judge, path, op, NULL);
+	if ((is_nameless(path) || judge_allows(&judge)) && notification_valid(n)) {
+		path_fd_link(path->object_fd, link);
+		r = act(path, link, userdata);
+		if (r < 0)
+			reply_errno(n, -r);
+		else
+			reply_value(n, 0);
+	}
+	judge_deinit(&judge);
+}
+
 /* Resolves, judges, acts, answers. */
 static void meta_apply(struct notification *n, int dir_fd, uint64_t addr, unsigned flags,
 	enum op op, meta_act_fn act, const void *userdata)
 {
-	char link[PATH_FD_LINK_MAX];
-	struct judge judge;
 	struct path path;
 	int r;
 
@@ -42,25 +68,31 @@ static void meta_apply(struct notification *n, int dir_fd, uint64_t addr, unsign
 		r = -ENOENT;
 	if (r == 0 && path.slash && !S_ISDIR(path.st.st_mode))
 		r = -ENOTDIR;
-	if (r < 0) {
+	if (r < 0)
 		reply_errno(n, -r);
-		path_deinit(&path);
-		return;
-	}
-	judge_init(&judge, n);
-	judge_add(&judge, &path, op, NULL);
-	/* A pipe or memfd of its own has no name to judge. */
-	if ((path.anonymous && path.real[0] != '/') || judge_allows(&judge)) {
-		path_fd_link(path.object_fd, link);
-		if (notification_valid(n)) {
-			r = act(&path, link, userdata);
-			if (r < 0)
-				reply_errno(n, -r);
-			else
-				reply_value(n, 0);
-		}
-	}
-	judge_deinit(&judge);
+	else
+		meta_judge(n, &path, op, act, userdata);
+	path_deinit(&path);
+}
+
+/* As meta_apply() for what the requester's descriptor FD is open on. The kernel wants one that is
+ * not O_PATH; what is judged and changed is what the number means afterwards. */
+static void meta_apply_fd(
+	struct notification *n, int fd, enum op op, meta_act_fn act, const void *userdata)
+{
+	_cleanup_(closep) int dup_fd = -1;
+	struct path path = {.parent_fd = -1, .object_fd = -1};
+	int r;
+
+	r = target_dup_fd(n, fd, &dup_fd);
+	if (r == 0 && fcntl(dup_fd, F_GETFL) & O_PATH)
+		r = -EBADF;
+	if (r == 0)
+		r = path_resolve(n, fd, "", PATH_EMPTY, 0, &path);
+	if (r < 0)
+		reply_errno(n, -r);
+	else
+		meta_judge(n, &path, op, act, userdata);
 	path_deinit(&path);
 }
 
@@ -127,15 +159,19 @@ static int chmod_act(const struct path *path, const char *link, const void *user
 
 void handle_chmod(struct notification *n)
 {
-	mode_t mode = (mode_t)n->args[n->nr == SYS_chmod ? 1 : 2] & 07777;
+	bool at = n->nr == SYS_fchmodat || n->nr == SYS_fchmodat2;
+	mode_t mode = (mode_t)n->args[at ? 2 : 1] & 07777;
 	int flags = n->nr == SYS_fchmodat2 ? (int)n->args[3] : 0;
 
+	if (n->nr == SYS_fchmod) {
+		meta_apply_fd(n, (int)n->args[0], OP_CHMOD, chmod_act, &mode);
+		return;
+	}
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		reply_errno(n, EINVAL);
 		return;
 	}
-	meta_apply(n, n->nr == SYS_chmod ? AT_FDCWD : (int)n->args[0],
-		n->args[n->nr == SYS_chmod ? 0 : 1],
+	meta_apply(n, at ? (int)n->args[0] : AT_FDCWD, n->args[at ? 1 : 0],
 		(flags & AT_SYMLINK_NOFOLLOW ? PATH_NOFOLLOW : 0) |
 			(flags & AT_EMPTY_PATH ? PATH_EMPTY : 0),
 		OP_CHMOD, chmod_act, &mode);
@@ -167,6 +203,10 @@ void handle_chown(struct notification *n)
 		.gid = (gid_t)n->args[at ? 3 : 2],
 	};
 
+	if (n->nr == SYS_fchown) {
+		meta_apply_fd(n, (int)n->args[0], OP_CHMOD, chown_act, &owner);
+		return;
+	}
 	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		reply_errno(n, EINVAL);
 		return;
@@ -236,28 +276,6 @@ static int times_read(struct notification *n, uint64_t addr, struct times *times
 	}
 }
 
-/* utimensat(FD, NULL, ...) and futimesat(FD, NULL, ...): the descriptor the agent holds anyway. */
-static void times_of_fd(struct notification *n, int fd, int flags, const struct times *times)
-{
-	_cleanup_(closep) int dup_fd = -1;
-	int r;
-
-	if (flags) {
-		reply_errno(n, EINVAL);
-		return;
-	}
-	r = target_dup_fd(n, fd, &dup_fd);
-	if (r == 0 && fcntl(dup_fd, F_GETFL) & O_PATH)
-		r = -EBADF;
-	if (r == 0 && notification_valid(n) &&
-		syscall(SYS_utimensat, dup_fd, NULL, times->now ? NULL : times->ts, 0) < 0)
-		r = err_errno();
-	if (r < 0)
-		reply_errno(n, -r);
-	else
-		reply_value(n, 0);
-}
-
 void handle_utimes(struct notification *n)
 {
 	bool at = n->nr == SYS_utimensat || n->nr == SYS_futimesat;
@@ -275,7 +293,11 @@ void handle_utimes(struct notification *n)
 		return;
 	}
 	if (r == 0 && at && n->args[1] == 0 && dir_fd != AT_FDCWD) {
-		times_of_fd(n, dir_fd, flags, &times);
+		/* utimensat(FD, NULL, ...) and futimesat(FD, NULL, ...) */
+		if (flags)
+			reply_errno(n, EINVAL);
+		else
+			meta_apply_fd(n, dir_fd, OP_CHMOD, times_act, &times);
 		return;
 	}
 	if (r == 0 && flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
@@ -339,15 +361,19 @@ static int xattr_read(struct notification *n, struct xattr *x)
 void handle_xattr(struct notification *n)
 {
 	bool nofollow = n->nr == SYS_lsetxattr || n->nr == SYS_lremovexattr;
+	bool by_fd = n->nr == SYS_fsetxattr || n->nr == SYS_fremovexattr;
 	struct xattr x;
 	int r;
 
 	memset(&x, 0, sizeof(x));
-	x.remove = n->nr == SYS_removexattr || n->nr == SYS_lremovexattr;
+	x.remove =
+		n->nr == SYS_removexattr || n->nr == SYS_lremovexattr || n->nr == SYS_fremovexattr;
 	x.flags = x.remove ? 0 : (int)n->args[4];
 	r = xattr_read(n, &x);
 	if (r < 0)
 		reply_errno(n, -r);
+	else if (by_fd)
+		meta_apply_fd(n, (int)n->args[0], OP_CHMOD, xattr_act, &x);
 	else
 		meta_apply(n, AT_FDCWD, n->args[0], nofollow ? PATH_NOFOLLOW : 0, OP_CHMOD,
 			xattr_act, &x);

@@ -55,10 +55,10 @@ void handle_unlink(struct notification *n);   /* unlink, unlinkat, rmdir */
 void handle_mkdir(struct notification *n);    /* mkdir, mkdirat */
 void handle_mknod(struct notification *n);    /* mknod, mknodat */
 void handle_truncate(struct notification *n); /* truncate */
-void handle_chmod(struct notification *n);    /* chmod, fchmodat, fchmodat2 */
-void handle_chown(struct notification *n);    /* chown, lchown, fchownat */
+void handle_chmod(struct notification *n);    /* (f)chmod, fchmodat, fchmodat2 */
+void handle_chown(struct notification *n);    /* (l,f)chown, fchownat */
 void handle_utimes(struct notification *n);   /* utime, utimes, futimesat, utimensat */
-void handle_xattr(struct notification *n);    /* (l)setxattr, (l)removexattr */
+void handle_xattr(struct notification *n);    /* (l,f)setxattr, (l,f)removexattr */
 void handle_exec(struct notification *n);     /* execve, execveat */
 void handle_connect(struct notification *n);
 void handle_bind(struct notification *n);

@@ -98,6 +98,27 @@ static void descriptors(const char *outside)
 	refused("open_by_handle_at", syscall(SYS_open_by_handle_at, AT_FDCWD, NULL, O_RDONLY));
 }
 
+/* To the kernel an owner's descriptor is enough for these, one that only reads too. */
+static void readers(void)
+{
+	struct timespec ts[2] = {{1, 0}, {1, 0}};
+	int fd = open("unwritable", O_RDONLY), config = open("repo/.git/config", O_RDONLY);
+	int hooks = open("repo/.git/hooks", O_RDONLY | O_DIRECTORY);
+
+	refused("fchmod by a descriptor that only reads", fchmod(fd, 0777));
+	refused("fchown by a descriptor that only reads", fchown(fd, getuid(), getgid()));
+	refused("fsetxattr by a descriptor that only reads", fsetxattr(fd, "user.x", "y", 1, 0));
+	refused("fremovexattr by a descriptor that only reads", fremovexattr(fd, "user.x"));
+	refused("futimens by a descriptor that only reads", futimens(fd, ts));
+	refused("fchmod of a repository's settings", fchmod(config, 0777));
+	refused("fchmod of a repository's hooks", fchmod(hooks, 0777));
+	fd = open("own", O_RDWR | O_CREAT, 0600);
+	worked("fchmod of an own file", fchmod(fd, 0640));
+	worked("futimens of an own file", futimens(fd, ts));
+	unlink("own");
+	worked("fchmod of a file without a name", fchmod(fd, 0600));
+}
+
 static void proc(const char *outside)
 {
 	char name[4200];
@@ -134,6 +155,7 @@ int main(int argc, char **argv)
 	metadata(argv[1]);
 	repository();
 	descriptors(argv[1]);
+	readers();
 	proc(argv[1]);
 	laundering();
 	return failed;

@@ -90,10 +90,12 @@ static const struct {
 	{SYS_mknodat, handle_mknod},
 	{SYS_truncate, handle_truncate},
 	{SYS_chmod, handle_chmod},
+	{SYS_fchmod, handle_chmod},
 	{SYS_fchmodat, handle_chmod},
 	{SYS_fchmodat2, handle_chmod},
 	{SYS_chown, handle_chown},
 	{SYS_lchown, handle_chown},
+	{SYS_fchown, handle_chown},
 	{SYS_fchownat, handle_chown},
 	{SYS_utime, handle_utimes},
 	{SYS_utimes, handle_utimes},
@@ -101,8 +103,10 @@ static const struct {
 	{SYS_utimensat, handle_utimes},
 	{SYS_setxattr, handle_xattr},
 	{SYS_lsetxattr, handle_xattr},
+	{SYS_fsetxattr, handle_xattr},
 	{SYS_removexattr, handle_xattr},
 	{SYS_lremovexattr, handle_xattr},
+	{SYS_fremovexattr, handle_xattr},
 };
 
 /* Doubles -------------------------------------------------------------------------------------- */
