@@ -43,6 +43,8 @@
 #define NETLINK_OF_ROUTES 0u
 #define SOCKET_TYPE_MASK 0xfu
 #define PRCTL_SET_MM 35u
+#define OPTION_2292RTHDR 5u /* IPV6_2292..., which not every C library names */
+#define OPTION_2292PKTOPTIONS 6u
 
 #define RET_ALLOW SECCOMP_RET_ALLOW
 #define RET_NOTIFY 0x7fc00000u /* SECCOMP_RET_USER_NOTIF */
@@ -207,6 +209,28 @@ static void socket_block(struct code *code)
 	end(code, at);
 }
 
+/* A source route or routing header sends what is meant for the judged address to another one first.
+ * As control data of one message the broker refuses them. */
+static void sockopt_block(struct code *code)
+{
+	size_t at = begin(code, SYS_setsockopt), inner;
+
+	load_low(code, 1);
+	inner = begin(code, IPPROTO_IP);
+	load_low(code, 2);
+	ret_if_equal(code, IP_OPTIONS, RET_ERROR(EPERM));
+	ret(code, RET_ALLOW);
+	end(code, inner);
+	inner = begin(code, IPPROTO_IPV6);
+	load_low(code, 2);
+	ret_if_equal(code, IPV6_RTHDR, RET_ERROR(EPERM));
+	ret_if_equal(code, OPTION_2292RTHDR, RET_ERROR(EPERM));
+	ret_if_equal(code, OPTION_2292PKTOPTIONS, RET_ERROR(EPERM));
+	end(code, inner);
+	ret(code, RET_ALLOW);
+	end(code, at);
+}
+
 /* Fast open sends the connection request itself, past every check of connect. */
 static void send_blocks(struct code *code)
 {
@@ -273,7 +297,7 @@ static void process_blocks(struct code *code, const struct plan *plan)
 
 static void device_blocks(struct code *code)
 {
-	size_t at = begin(code, SYS_ioctl), inner;
+	size_t at = begin(code, SYS_ioctl);
 
 	/* Typing into a terminal, the console's clipboard, a line discipline with kernel code
 	 * behind. */
@@ -294,15 +318,6 @@ static void device_blocks(struct code *code)
 	ret_if_equal(code, IOCTL_TYPE_BCACHEFS, RET_ERROR(ENOTTY));
 	ret(code, RET_ALLOW);
 	end(code, at);
-
-	at = begin(code, SYS_utimensat);
-	load_low(code, 1);
-	inner = begin(code, 0);
-	load_high(code, 1);
-	ret_if_equal(code, 0, RET_ALLOW);
-	end(code, inner);
-	ret(code, RET_NOTIFY);
-	end(code, at);
 }
 
 size_t filter_special(const struct plan *plan, struct sock_filter *out, size_t max)
@@ -316,6 +331,7 @@ size_t filter_special(const struct plan *plan, struct sock_filter *out, size_t m
 	process_blocks(&code, plan);
 	send_blocks(&code);
 	socket_block(&code);
+	sockopt_block(&code);
 	/* The program behind loads what it needs itself. */
 	return code.n <= code.max ? code.n : 0;
 }

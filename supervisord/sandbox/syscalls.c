@@ -101,11 +101,16 @@ const struct syscall_entry syscall_table[] = {
 	NOTIFY(utime, "metadata"),
 	NOTIFY(utimes, "metadata"),
 	NOTIFY(futimesat, "metadata"),
-	SPECIAL(utimensat, "metadata"), /* without a path it is about a descriptor */
+	NOTIFY(utimensat, "metadata"),
 	NOTIFY(setxattr, "metadata"),
 	NOTIFY(lsetxattr, "metadata"),
 	NOTIFY(removexattr, "metadata"),
 	NOTIFY(lremovexattr, "metadata"),
+	/* The same by descriptor: for an owner one that only reads is enough */
+	NOTIFY(fchmod, "metadata"),
+	NOTIFY(fchown, "metadata"),
+	NOTIFY(fsetxattr, "metadata"),
+	NOTIFY(fremovexattr, "metadata"),
 	REFUSE_NR("setxattrat", NR_SETXATTRAT, ENOSYS),
 	REFUSE_NR("removexattrat", NR_REMOVEXATTRAT, ENOSYS),
 	REFUSE_NR("file_setattr", NR_FILE_SETATTR, ENOSYS),
@@ -131,7 +136,7 @@ const struct syscall_entry syscall_table[] = {
 	ALLOW(shutdown),
 	ALLOW(getsockname),
 	ALLOW(getpeername),
-	ALLOW(setsockopt),
+	SPECIAL(setsockopt, NULL),
 	ALLOW(getsockopt),
 
 	/* Register tests */
@@ -210,12 +215,6 @@ const struct syscall_entry syscall_table[] = {
 	REFUSE(io_uring_setup, ENOSYS), /* a second way to every call that is notified */
 	REFUSE(io_uring_enter, ENOSYS),
 	REFUSE(io_uring_register, ENOSYS),
-
-	/* Metadata by descriptor: only what the process was given */
-	ALLOW(fchmod),
-	ALLOW(fchown),
-	ALLOW(fsetxattr),
-	ALLOW(fremovexattr),
 
 	/* Looking */
 	ALLOW(stat),

@@ -57,6 +57,14 @@ static long fast_open_message(void)
 	return sendmsg(fd, &header, MSG_FASTOPEN) < 0 ? -errno : 0;
 }
 
+/* Sets an option that was never there to nothing: the kernel itself says yes. */
+static long option(int family, int level, int name)
+{
+	int fd = socket(family, SOCK_STREAM, 0);
+
+	return setsockopt(fd, level, name, NULL, 0) < 0 ? -errno : 0;
+}
+
 /* "No family" is IPv4 to a UDP send. */
 static long unspecified_family(void)
 {
@@ -195,6 +203,10 @@ static long run_case(int n)
 		return read_memory(1);
 	case 36:
 		return not_dumpable();
+	case 37:
+		return option(AF_INET, IPPROTO_IP, IP_OPTIONS);
+	case 38:
+		return option(AF_INET6, IPPROTO_IPV6, IPV6_RTHDR);
 	default:
 		return 1;
 	}
@@ -206,7 +218,7 @@ static const char *const names[] = {"io_uring_setup", "io_uring_enter", "x32", "
 	"NETLINK_AUDIT", "NETLINK_ROUTE", "MPTCP", "SCTP", "RAW", "fastopen-sendto",
 	"fastopen-sendmsg", "udp-unspec", "name_to_handle_at", "open_by_handle_at", "bpf",
 	"perf_event_open", "userfaultfd", "keyctl", "mount", "chroot", "ptrace-1",
-	"process_vm_readv-1", "not-dumpable-write"};
+	"process_vm_readv-1", "not-dumpable-write", "source-route", "routing-header"};
 
 int main(void)
 {

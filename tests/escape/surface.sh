@@ -49,6 +49,8 @@ chroot EPERM
 ptrace-1 EPERM
 process_vm_readv-1 EPERM
 not-dumpable-write EACCES
+source-route EPERM
+routing-header EPERM
 TABLE
 # A kernel without the other ABIs refuses by itself: that proves nothing about the filter.
 for name in x32 int80; do

@@ -281,8 +281,16 @@ static void namespaces_and_terminal_tricks_are_refused(void **state)
 	assert_int_equal(ASK(&f, SYS_personality, 0xffffffff), ALLOW);
 	assert_int_equal(ASK(&f, SYS_personality, 0x40000), ALLOW);
 	assert_int_equal(ASK(&f, SYS_personality, 8), ERR(EPERM));
-	assert_int_equal(ASK(&f, SYS_utimensat, 3, 0, 0, 0), ALLOW);
-	assert_int_equal(ASK(&f, SYS_utimensat, 3, 0x100000000ULL, 0, 0), NOTIFY);
+	assert_int_equal(ASK(&f, SYS_utimensat, 3, 0, 0, 0), NOTIFY);
+	assert_int_equal(ASK(&f, SYS_fchmod, 3, 0600), NOTIFY);
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 1, 4), ALLOW);
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 0, 1), ALLOW);
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 0, 4), ERR(EPERM));
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, HIGH, 4 | HIGH), ERR(EPERM));
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 41, 26), ALLOW);
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 41, 57), ERR(EPERM));
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 41, 5), ERR(EPERM));
+	assert_int_equal(ASK(&f, SYS_setsockopt, 3, 41, 6), ERR(EPERM));
 	assert_int_equal(ASK(&f, SYS_prctl, 4, 0), ALLOW);
 	assert_int_equal(ASK(&f, SYS_prctl, 35, 14), ERR(EPERM));
 	filter_deinit(&f.filter);
