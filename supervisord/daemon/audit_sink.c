@@ -14,6 +14,7 @@
 #define GROUP_USEC (50 * USEC_PER_MSEC)
 #define GROUP_RECORDS 64
 #define RETRY_USEC USEC_PER_SEC
+#define TICK_USEC (300 * USEC_PER_SEC)
 #define BACKLOG_MAX 256
 
 struct ticket {
@@ -31,6 +32,7 @@ struct audit_sink {
 	sd_event_source *timer; /* group commit, or the next try */
 	sd_event_source *soon;  /* when the loop is idle */
 	sd_event_source *now;   /* before anything else */
+	sd_event_source *tick;  /* epochs end also when nothing happens */
 	bool timer_armed;
 	struct ticket *first, **last;
 	size_t n_uncommitted;
@@ -149,6 +151,20 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
+static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct audit_sink *sink = userdata;
+	int r = sink->log && sink->state == SINK_OK ? audit_log_tick(sink->log) : 0;
+
+	(void)usec;
+	if (r != 0)
+		enter_failed(sink, err_fold(r));
+	if (sd_event_source_set_time_relative(source, TICK_USEC) < 0 ||
+		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT) < 0)
+		log_error("the audit log's epochs are no longer ended in time");
+	return 0;
+}
+
 static int keep_for_later(struct audit_sink *sink, json_t *record)
 {
 	if (sink->state == SINK_TAMPERED) {
@@ -225,6 +241,9 @@ static int add_sources(struct audit_sink *sink, sd_event *event)
 		r = sd_event_source_set_enabled(sink->now, SD_EVENT_OFF);
 	if (r >= 0)
 		r = sd_event_source_set_priority(sink->now, SD_EVENT_PRIORITY_IMPORTANT);
+	if (r >= 0)
+		r = sd_event_add_time_relative(
+			event, &sink->tick, CLOCK_BOOTTIME, TICK_USEC, 0, on_tick, sink);
 	return r < 0 ? err_trace(r) : 0;
 }
 
@@ -241,9 +260,10 @@ static int open_log(struct audit_sink *sink)
 		return r == 0 ? 0 : err_trace(err_fold(r));
 	sink->state = SINK_TAMPERED;
 	if (asprintf(&text,
-		    "the audit log does not match its last checkpoint (%s): no session may run "
-		    "until it was looked at and `agentctl log accept-break` was given",
-		    reason ? reason : "no details") < 0) {
+		    "the audit log does not match its last checkpoint (%s): no session may run. "
+		    "Keep it as evidence under another name (mv %s %s.broken); a new log is "
+		    "begun then",
+		    reason ? reason : "no details", sink->dir, sink->dir) < 0) {
 		text = NULL;
 		return err_trace(-ENOMEM);
 	}
@@ -285,6 +305,7 @@ void audit_sink_free(struct audit_sink *sink)
 	sd_event_source_disable_unref(sink->timer);
 	sd_event_source_disable_unref(sink->soon);
 	sd_event_source_disable_unref(sink->now);
+	sd_event_source_disable_unref(sink->tick);
 	json_decref(sink->backlog);
 	free(sink->problem);
 	free(sink->dir);

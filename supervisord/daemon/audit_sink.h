@@ -19,7 +19,7 @@
 enum sink_state {
 	SINK_OK,
 	SINK_FAILED,   /* cannot persist now; tries again every second */
-	SINK_TAMPERED, /* closed until `agentctl log accept-break` and a restart */
+	SINK_TAMPERED, /* closed until the folder was put aside and a restart */
 };
 
 struct audit_sink;

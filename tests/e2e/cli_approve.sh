@@ -56,6 +56,11 @@ answered 'and holds' 1
 
 ask f3
 sees 'one more' "object +$HOME/f3"
+id=$(pending_id)
+# In the quiet time Ctrl-D is thrown away like every other key.
+listed() { line list && shows "^$id: read"; }
+wait_for listed
+check 'the quiet time passes' wait_for quiet_over
 keys C-d
 prompt_back 'the end of input leaves'
 check 'and decides nothing' still_pending

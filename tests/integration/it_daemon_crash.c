@@ -425,7 +425,7 @@ static void a_changed_log_lets_no_session_begin(void **state)
 	assert_int_equal(
 		link_start(fx->dirs.control, fx->dirs.spool, &hello, &link, &session, &message),
 		-EREMOTEIO);
-	assert_non_null(strstr(message, "accept-break"));
+	assert_non_null(strstr(message, ".broken"));
 	free(message);
 	json_decref(hello.spec_summary);
 }
