@@ -8,7 +8,7 @@
 fixed='export GIT_AUTHOR_DATE=2026-01-01T00:00:00Z GIT_COMMITTER_DATE=2026-01-01T00:00:00Z;'
 make_repo="$fixed"' git init -q src && cd src && for i in 1 2 3; do echo $i >f$i; git add .; git commit -qm c$i; done'
 
-same 'git clone of a local repository' "$make_repo" 'git clone -q src dst && ls -A dst && git -C dst log --oneline'
+same 'git clone of a local repository' "$make_repo" "$fixed"' git clone -q src dst && ls -A dst && git -C dst log --oneline'
 same 'git branch, commit, status, log' "$make_repo" \
     "$fixed"' cd src; git checkout -q -b topic; echo x >>f1; git status; git commit -qam change; git log --format="%H %s"; git status -s'
 same 'git stash, merge, rebase, gc' "$make_repo" \
@@ -31,11 +31,15 @@ if command -v node >/dev/null; then
         'node -e '\''const fs=require("fs"),cp=require("child_process");fs.writeFileSync("a.txt","hi");fs.renameSync("a.txt","b.txt");console.log(fs.readFileSync("b.txt","utf8"),cp.execSync("echo child").toString().trim());setTimeout(()=>{console.log("timer");process.exit(5)},10)'\'''
     same 'node worker threads and promises' : \
         'node -e '\''const {Worker}=require("worker_threads");let n=0;for(let i=0;i<4;i++){new Worker("require(\"worker_threads\").parentPort.postMessage(1)",{eval:true}).on("message",m=>{n+=m;if(n==4)console.log("all")})}'\'''
+else
+    skip 'node programs' 'no node'
 fi
 if command -v npm >/dev/null; then
     same 'npm install from a local archive' \
         'mkdir pkg && cd pkg && echo "{\"name\":\"localpkg\",\"version\":\"1.0.0\",\"main\":\"index.js\"}" >package.json && echo "module.exports=42" >index.js && HOME=$PWD npm pack --silent --cache ../.cache && cd .. && mv pkg/localpkg-1.0.0.tgz . && rm -rf pkg .cache && echo "{\"name\":\"app\",\"version\":\"1.0.0\"}" >package.json' \
         'npm install --offline --no-audit --no-fund --silent --cache "$PWD/.cache" ./localpkg-1.0.0.tgz && rm -rf .cache node_modules/.package-lock.json && node -p "require(\"localpkg\")"'
+else
+    skip 'npm install from a local archive' 'no npm'
 fi
 log_ok 'the log verifies after node'
 
@@ -69,7 +73,11 @@ same 'grep -r' "$tree" 'grep -r "line 4" . | LC_ALL=C sort'
 same 'tar there and back' "$tree" 'tar cf t.tar a && mkdir x && tar xf t.tar -C x && find x | LC_ALL=C sort && rm t.tar'
 same 'sed -i' "$tree" 'sed -i s/line/LINE/ a/b/f7 && cat a/b/f7'
 same 'cp -a, mv, rm -r, chmod, touch' "$tree" 'cp -a a z && mv z y && chmod 700 y && touch -d 2020-01-01 y/hard && rm -r a && ls -l --time-style=full-iso y/hard | cut -d" " -f1,6'
-same 'a save by vim' 'echo one >t.txt; chmod 640 t.txt' 'vim -u NONE -N -es -c "%s/one/two/" -c wq t.txt; cat t.txt'
+if command -v vim >/dev/null; then
+    same 'a save by vim' 'echo one >t.txt; chmod 640 t.txt' 'vim -u NONE -N -es -c "%s/one/two/" -c wq t.txt; cat t.txt'
+else
+    skip 'a save by vim' 'no vim'
+fi
 same 'rename over a file' 'echo old >t' '/usr/bin/python3 -c "import os;open(\"t.new\",\"w\").write(\"new\");os.replace(\"t.new\",\"t\");print(open(\"t\").read())"'
 same 'an O_TMPFILE and linkat save' : '/usr/bin/python3 -c "
 import os
@@ -97,7 +105,10 @@ a,b=socket.socketpair();f=os.open(\"/etc/hostname\",os.O_RDONLY);socket.send_fds
 log_ok 'the log verifies after file tools'
 
 for shell in dash zsh; do
-    command -v $shell >/dev/null || continue
+    command -v $shell >/dev/null || {
+        skip "here document of $shell" "no $shell"
+        continue
+    }
     same "here document of $shell" : "$shell -c 'cat <<X
 hi
 X'"

@@ -55,9 +55,11 @@ is 'each gets its own answer' "$(sort -n "$E2E/out3" | tr '\n' ' ')" "$(seq -s '
 run -- sh -c 'mkfifo p; cat p & echo x >m; cat m >done3; echo hello >p; wait' >"$E2E/out4" 2>&1 </dev/null
 is 'a FIFO without a writer blocks nobody' "$(cat "$E2E/out4")" hello
 
-run -- sh -c 'cat ~/waits.txt & sleep 0.1; kill -9 $!; wait; echo killed >done4; cat' >/dev/null 2>&1 < <(wait_for no_pending) &
+run -- sh -c 'cat ~/waits.txt & until [ -e seen ]; do :; done; kill -9 $!; wait; echo killed >done4; cat' >/dev/null 2>&1 < <(wait_for no_pending) &
 pid=$!
 e2e_pids+=("$pid")
+wait_for has_pending
+: >seen
 wait_for test -s done4
 check 'a killed requester withdraws its request' wait_for no_pending
 wait "$pid"

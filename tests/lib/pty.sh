@@ -68,4 +68,10 @@ wipe() {
     line clear
     wait_for last_is '^OUT> ?$'
 }
-trap 'pty_close; e2e_exit' EXIT
+pty_exit() {
+    local status=$?
+    pty_close
+    (exit $status)
+    e2e_exit
+}
+trap pty_exit EXIT
