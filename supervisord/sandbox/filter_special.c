@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <netinet/in.h>
@@ -43,6 +44,7 @@
 #define NETLINK_OF_ROUTES 0u
 #define SOCKET_TYPE_MASK 0xfu
 #define PRCTL_SET_MM 35u
+#define IOPRIO_OF_PROCESS 1u
 #define OPTION_2292RTHDR 5u /* IPV6_2292..., which not every C library names */
 #define OPTION_2292PKTOPTIONS 6u
 
@@ -50,9 +52,11 @@
 #define RET_NOTIFY 0x7fc00000u /* SECCOMP_RET_USER_NOTIF */
 #define RET_ERROR(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e)&SECCOMP_RET_DATA))
 
-/* FS_IOC_SETFLAGS, FS_IOC_SETVERSION (and their 32-bit forms), FS_IOC_FSSETXATTR */
-static const uint32_t file_attributes[] = {
-	0x40086602u, 0x40046602u, 0x40087602u, 0x40047602u, 0x401c5820u};
+/* FS_IOC_SETFLAGS, FS_IOC_SETVERSION, EXT4_IOC_SETVERSION (and their 32-bit forms),
+ * FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY (no more writes, for ever), FS_IOC_SET_ENCRYPTION_POLICY
+ */
+static const uint32_t file_attributes[] = {0x40086602u, 0x40046602u, 0x40087602u, 0x40047602u,
+	0x40086604u, 0x40046604u, 0x401c5820u, 0x40806685u, 0x800c6613u};
 /* FICLONE, FICLONERANGE, FIDEDUPERANGE */
 static const uint32_t clone_ranges[] = {0x40049409u, 0x4020940du, 0xc0189436u};
 
@@ -295,6 +299,41 @@ static void process_blocks(struct code *code, const struct plan *plan)
 	end(code, at);
 }
 
+/* Limits, scheduling and input/output priority of other processes of the same user: no scope of
+ * Landlock keeps these inside, so without a namespace of the session's own they are for the calling
+ * thread only. A limit on processor time ends a process, one on file sizes ends whoever keeps the
+ * log. */
+static void others_blocks(struct code *code)
+{
+	static const uint32_t first_is_process[] = {SYS_prlimit64, SYS_sched_setaffinity,
+		SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr};
+	size_t at;
+
+	for (size_t i = 0; i < ARRAY_LEN(first_is_process); i++) {
+		at = begin(code, first_is_process[i]);
+		load_low(code, 0);
+		ret_if_equal(code, 0, RET_ALLOW);
+		ret(code, RET_ERROR(EPERM));
+		end(code, at);
+	}
+	at = begin(code, SYS_setpriority);
+	load_low(code, 0);
+	emit(code, BPF_JMP | BPF_JEQ | BPF_K, PRIO_PROCESS, 1, 0);
+	ret(code, RET_ERROR(EPERM));
+	load_low(code, 1);
+	ret_if_equal(code, 0, RET_ALLOW);
+	ret(code, RET_ERROR(EPERM));
+	end(code, at);
+	at = begin(code, SYS_ioprio_set);
+	load_low(code, 0);
+	emit(code, BPF_JMP | BPF_JEQ | BPF_K, IOPRIO_OF_PROCESS, 1, 0);
+	ret(code, RET_ERROR(EPERM));
+	load_low(code, 1);
+	ret_if_equal(code, 0, RET_ALLOW);
+	ret(code, RET_ERROR(EPERM));
+	end(code, at);
+}
+
 static void device_blocks(struct code *code)
 {
 	size_t at = begin(code, SYS_ioctl);
@@ -329,6 +368,8 @@ size_t filter_special(const struct plan *plan, struct sock_filter *out, size_t m
 	open_block(&code, plan, SYS_open, 1, false);
 	device_blocks(&code);
 	process_blocks(&code, plan);
+	if (!plan->pid_ns)
+		others_blocks(&code);
 	send_blocks(&code);
 	socket_block(&code);
 	sockopt_block(&code);

@@ -30,6 +30,7 @@ is 'credentials are denied' "$(reduced cat "$HOME/.ssh/id"; grep -c 'ermission d
 mkdir -p .git/hooks
 is 'what runs later is protected' "$(reduced sh -c 'echo x >.git/hooks/pre-commit; echo x >.git/config'; grep -c 'ermission denied' "$E2E/err")" 2
 is 'other processes cannot be signalled' "$(reduced sh -c "kill -0 $$"; grep -ciE 'not permitted|no such' "$E2E/err")" 1
+is 'and not be limited' "$(reduced prlimit --pid $$ --core=0 >&2; grep -ci 'not permitted' "$E2E/err")" 1
 is 'the agent cannot hide from the broker' "$(reduced /usr/bin/python3 -c '
 import ctypes
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)

@@ -74,8 +74,11 @@ struct fixture {
 
 static void build(struct fixture *f, bool reads, bool cookie, bool userns)
 {
-	f->plan = (struct plan){
-		.notify_reads = reads, .cookie = cookie, .user_ns = userns, .ipc_ns = userns};
+	f->plan = (struct plan){.notify_reads = reads,
+		.cookie = cookie,
+		.user_ns = userns,
+		.pid_ns = userns,
+		.ipc_ns = userns};
 	assert_int_equal(filter_build(&f->plan, &f->filter), 0);
 	assert_true(f->filter.n_code < 2000);
 }
@@ -255,6 +258,33 @@ static void sends_notify_with_an_address_and_never_open_fast(void **state)
 	filter_deinit(&f.filter);
 }
 
+static void without_a_pid_namespace_limits_are_for_oneself(void **state)
+{
+	static const int first[] = {SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setparam,
+		SYS_sched_setscheduler, SYS_sched_setattr};
+	struct fixture f;
+
+	(void)state;
+	build(&f, true, true, false);
+	for (size_t i = 0; i < ARRAY_LEN(first); i++) {
+		assert_int_equal(ASK(&f, first[i], 0, 7), ALLOW);
+		assert_int_equal(ASK(&f, first[i], HIGH, 7), ALLOW);
+		assert_int_equal(ASK(&f, first[i], 1234, 7), ERR(EPERM));
+	}
+	for (uint64_t which = 0; which < 3; which++) {
+		assert_int_equal(
+			ASK(&f, SYS_setpriority, which, 0), which == 0 ? ALLOW : ERR(EPERM));
+		assert_int_equal(ASK(&f, SYS_setpriority, which, 1234), ERR(EPERM));
+		assert_int_equal(
+			ASK(&f, SYS_ioprio_set, which, 0), which == 1 ? ALLOW : ERR(EPERM));
+		assert_int_equal(ASK(&f, SYS_ioprio_set, which, 1234), ERR(EPERM));
+	}
+	filter_deinit(&f.filter);
+	build(&f, true, true, true);
+	assert_int_equal(ASK(&f, SYS_prlimit64, 1234, 7), ALLOW);
+	filter_deinit(&f.filter);
+}
+
 static void namespaces_and_terminal_tricks_are_refused(void **state)
 {
 	static const uint64_t kinds[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
@@ -357,6 +387,7 @@ int main(void)
 		cmocka_unit_test(reads_notify_but_for_the_whole_cookie),
 		cmocka_unit_test(only_plain_sockets_can_be_made),
 		cmocka_unit_test(sends_notify_with_an_address_and_never_open_fast),
+		cmocka_unit_test(without_a_pid_namespace_limits_are_for_oneself),
 		cmocka_unit_test(namespaces_and_terminal_tricks_are_refused),
 		cmocka_unit_test(names_and_attributes_cannot_be_changed_by_ioctl),
 		cmocka_unit_test(without_a_user_namespace_nobody_hides_and_queues_are_closed),
