@@ -97,7 +97,8 @@ static bool is_wanted(DIR *dir, const struct dirent *entry, bool only_folders)
 /* The names in a folder, sorted, links left out (what they point to is judged under its own name).
  * None at all when there are too many, so that the outcome does not depend on the order of the file
  * system. */
-static int names_read(const char *path, bool only_folders, char ***namesp, size_t *np)
+static int names_read(
+	const char *path, bool only_folders, char ***namesp, size_t *np, bool *too_manyp)
 {
 	DIR *dir = opendir(path);
 	char **names = NULL, **grown;
@@ -115,6 +116,7 @@ static int names_read(const char *path, bool only_folders, char ***namesp, size_
 			names_free(names, n);
 			names = NULL;
 			n = 0;
+			*too_manyp = true;
 			break;
 		}
 		grown = reallocarray(names, n + 1, sizeof(*names));
@@ -149,9 +151,6 @@ static bool is_real_folder(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int expand(
-	struct floor *floor, enum op op, unsigned access, const char *folder, unsigned depth);
-
 /* Grants the children of FOLDER that are allowed as a whole and notes in MIXED[] which are partly.
  */
 static int grant_children(struct floor *floor, enum op op, unsigned access, const char *folder,
@@ -183,34 +182,6 @@ static int grant_children(struct floor *floor, enum op op, unsigned access, cons
 	return 0;
 }
 
-static int expand(
-	struct floor *floor, enum op op, unsigned access, const char *folder, unsigned depth)
-{
-	bool mixed[FLOOR_FOLDER_MAX] = {false};
-	char path[PATH_MAX], **names;
-	size_t n, n_granted = 0;
-	int r;
-
-	/* Nothing can be listed in a file. */
-	r = names_read(folder, op == OP_LIST, &names, &n);
-	if (r < 0)
-		return err_trace(r);
-	r = grant_children(floor, op, access, folder, names, n, mixed, &n_granted);
-	/* Where a pattern such as "anything called .env" splits every child, going down finds no
-	 * more. The kernel's own tree is deep, and little of it is read. */
-	if (n_granted == 0 || plan_path_below(folder, "/sys"))
-		depth = FLOOR_DEPTH_MAX;
-	for (size_t i = 0; i < n && r == 0 && depth + 1 < FLOOR_DEPTH_MAX; i++) {
-		int size = snprintf(
-			path, sizeof(path), "%s/%s", strcmp(folder, "/") ? folder : "", names[i]);
-
-		if (mixed[i] && size > 0 && (size_t)size < sizeof(path))
-			r = expand(floor, op, access, path, depth + 1);
-	}
-	names_free(names, n);
-	return err_trace(r);
-}
-
 /* Would a new file of no particular name in the folder TREE be readable? 1, 0 or -ENOMEM. */
 static int allows_new_names(const struct floor *floor, const char *tree)
 {
@@ -228,10 +199,9 @@ static int allows_new_names(const struct floor *floor, const char *tree)
 	return policy_set_eval(floor->policies, request, &rule) == VERDICT_ALLOW;
 }
 
-/* A folder that is allowed but for some names, and where programs are made (a workspace with a rule
- * about
- * ".env"): the kernel must be able to open what was built there. Landlock knows no "all but", so it
- * gets the whole tree, and every read is carried out by the broker instead. */
+/* A folder that is allowed but for some names, and whose programs no narrower grant reaches: the
+ * kernel must be able to open what is executed. Landlock knows no "all but", so it gets the whole
+ * tree, and every read is carried out by the broker instead. */
 static int add_start(struct floor *floor, const char *tree)
 {
 	int r = allows_new_names(floor, tree);
@@ -240,14 +210,67 @@ static int add_start(struct floor *floor, const char *tree)
 		return err_trace(r);
 	if (policy_set_judge_tree(floor->policies, OP_EXEC, tree) == POLICY_TREE_REFUSE)
 		return 0;
-	/* Where nothing can be made, the children that hold the programs are granted one by one;
-	 * but not when a hard link could lie anywhere: then no tree is granted, and programs must
-	 * still start. */
-	if (policy_set_judge_tree(floor->policies, OP_CREATE, tree) == POLICY_TREE_REFUSE &&
-		!policy_set_links_matter(floor->policies, OP_READ))
-		return 0;
 	floor->wide = true;
 	return err_trace(grant_add(floor, tree, PLAN_START));
+}
+
+/* Where programs are made (a workspace), what will be there is not known; and when a hard link
+ * could lie anywhere, no tree is granted at all. Elsewhere the children that hold the programs are
+ * granted one by one. */
+static bool starts_as_a_whole(const struct floor *floor, const char *tree)
+{
+	return policy_set_judge_tree(floor->policies, OP_CREATE, tree) != POLICY_TREE_REFUSE ||
+	       policy_set_links_matter(floor->policies, OP_READ);
+}
+
+/* What holds below a folder of no particular name in FOLDER. */
+static enum policy_tree judge_new_names(const struct floor *floor, enum op op, const char *folder)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/a-new-folder", strcmp(folder, "/") ? folder : "");
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return POLICY_TREE_REFUSE;
+	return policy_set_judge_tree(floor->policies, op, path);
+}
+
+/* FOLDER is neither granted nor expanded any further; what lies in it must still start. */
+static int leave(struct floor *floor, enum op op, const char *folder)
+{
+	if (op != OP_READ || judge_new_names(floor, OP_EXEC, folder) == POLICY_TREE_REFUSE)
+		return 0;
+	return err_trace(add_start(floor, folder));
+}
+
+static int expand(
+	struct floor *floor, enum op op, unsigned access, const char *folder, unsigned depth)
+{
+	bool mixed[FLOOR_FOLDER_MAX] = {false}, too_many = false, stop;
+	char path[PATH_MAX], **names;
+	size_t n, n_granted = 0;
+	int r;
+
+	/* Nothing can be listed in a file. */
+	r = names_read(folder, op == OP_LIST, &names, &n, &too_many);
+	if (r < 0)
+		return err_trace(r);
+	r = grant_children(floor, op, access, folder, names, n, mixed, &n_granted);
+	/* Where a pattern such as "anything called .env" splits every child, going down finds no
+	 * more. The kernel's own tree is deep, and little of it is read. */
+	stop = n > 0 && n_granted == 0 && judge_new_names(floor, op, folder) != POLICY_TREE_ALLOW;
+	if (r == 0 && (stop || too_many || floor->n_looked >= FLOOR_ENTRIES_MAX))
+		r = leave(floor, op, folder);
+	for (size_t i = 0; i < n && r == 0 && !stop && !plan_path_below(folder, "/sys"); i++) {
+		int size = snprintf(
+			path, sizeof(path), "%s/%s", strcmp(folder, "/") ? folder : "", names[i]);
+
+		if (!mixed[i] || size <= 0 || (size_t)size >= sizeof(path))
+			continue;
+		r = depth + 1 < FLOOR_DEPTH_MAX ? expand(floor, op, access, path, depth + 1)
+						: leave(floor, op, path);
+	}
+	names_free(names, n);
+	return err_trace(r);
 }
 
 static int consider_tree(struct floor *floor, enum op op, unsigned access, const char *tree)
@@ -268,7 +291,7 @@ static int consider_tree(struct floor *floor, enum op op, unsigned access, const
 		/* What the host has at a private place says nothing about the session's. */
 		if (plan_path_private(floor->plan, real) || !is_real_folder(real))
 			return 0;
-		r = op == OP_READ ? add_start(floor, real) : 0;
+		r = op == OP_READ && starts_as_a_whole(floor, real) ? add_start(floor, real) : 0;
 		return r < 0 ? err_trace(r) : err_trace(expand(floor, op, access, real, 0));
 	case POLICY_TREE_REFUSE:
 		break;

@@ -40,6 +40,12 @@ is 'exec is explained too' "$(verdict exec /usr/bin/git push)" ask
 is 'and connect' "$(verdict connect tcp 169.254.169.254 port 80)" deny
 like 'explain names file and line' "$(agentctl policy explain --policy "$E2E/good.policy" read "$HOME/docs/private/p")" 'good\.policy:3'
 
+printf 'policy "any" lang 1 layer user\ndeny read "**/.env" because "secrets"\n' >"$E2E/any.policy"
+echo s >"$WS/.env"
+is 'a pattern for any folder leaves programs startable' "$(run --no-ask --policy "$E2E/any.policy" -- cat f 2>&1 </dev/null)" f
+is 'and names what it means' "$(run --no-ask --policy "$E2E/any.policy" -- cat .env 2>&1 </dev/null | grep -c 'ermission denied')" 1
+rm "$WS/.env"
+
 mkdir r && ln -s r l && echo k >r/key
 printf 'policy "a4" lang 1 layer user\ndeny read "$PROJECT/l/key" because "one object"\n' >"$E2E/a4.policy"
 ln r/key r/hard

@@ -199,6 +199,36 @@ static void a_workspace_with_a_pattern_in_it_can_still_start_programs(void **sta
 	rmdir(work);
 }
 
+static void a_pattern_that_may_match_anywhere_leaves_programs_startable(void **state)
+{
+	(void)state;
+	session_init(&s,
+		"policy \"t\" lang 1 layer builtin\nallow read,list \"/usr/**\" \"/etc/**\"\n"
+		"allow exec \"/usr/**\"\ndefault deny exec,write,create\n"
+		"deny read \"**/.env\"\n");
+	session_command(&s, shell("true"));
+	session_plan(&s);
+	assert_true(plan_floor_covers(s.plan, PLAN_START, "/usr/bin/true"));
+	assert_false(plan_floor_covers(s.plan, PLAN_READ, "/usr/bin/true"));
+	assert_false(plan_floor_covers(s.plan, PLAN_START, "/etc/passwd"));
+	assert_false(s.plan->floor_reads);
+	session_deinit(&s);
+}
+
+/* A folder that is too large to grant its children one by one. */
+static void programs_beside_a_denied_file_can_be_started(void **state)
+{
+	(void)state;
+	session_init(&s, "policy \"t\" lang 1 layer builtin\nallow read,list \"/usr/**\"\n"
+			 "allow exec \"/usr/**\"\ndefault deny exec,write,create\n"
+			 "deny read \"/usr/bin/no-such-program\"\n");
+	session_command(&s, shell("true"));
+	session_plan(&s);
+	assert_true(plan_floor_covers(s.plan, PLAN_START, "/usr/bin/true"));
+	assert_true(plan_floor_covers(s.plan, PLAN_START, "/usr/lib/x"));
+	session_deinit(&s);
+}
+
 static void a_missing_layer_is_refused_with_its_remedy(void **state)
 {
 	(void)state;
@@ -311,6 +341,8 @@ int main(void)
 		cmocka_unit_test(only_wholly_allowed_trees_are_writable_by_the_floor),
 		cmocka_unit_test(a_shared_tmp_is_never_writable_by_the_floor),
 		cmocka_unit_test(a_workspace_with_a_pattern_in_it_can_still_start_programs),
+		cmocka_unit_test(a_pattern_that_may_match_anywhere_leaves_programs_startable),
+		cmocka_unit_test(programs_beside_a_denied_file_can_be_started),
 		cmocka_unit_test(a_missing_layer_is_refused_with_its_remedy),
 		cmocka_unit_test(a_missing_pid_namespace_is_named_and_gone_without),
 		cmocka_unit_test(a_tmpdir_that_is_not_there_inside_is_replaced),
