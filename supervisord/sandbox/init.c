@@ -91,6 +91,24 @@ static void enter(struct start *start)
 		start_fail(start->gate, errno, "becoming the reaper", NULL);
 }
 
+/* The person's own erase key, UTF-8 and so on: their terminal is not raw yet. While we are in the
+ * background it may have the modes of the shell's line editor: then only the keys count. */
+static void set_modes(int slave, bool background)
+{
+	struct termios modes, fresh;
+
+	if (tcgetattr(STDIN_FILENO, &modes) < 0 || tcgetattr(slave, &fresh) < 0)
+		return;
+	if (background) {
+		for (size_t i = 0; i < NCCS; i++)
+			if (modes.c_cc[i] != _POSIX_VDISABLE)
+				fresh.c_cc[i] = modes.c_cc[i];
+		fresh.c_iflag |= modes.c_iflag & IUTF8;
+		modes = fresh;
+	}
+	(void)tcsetattr(slave, TCSANOW, &modes);
+}
+
 /* Makes the agent's terminal and hands the master out. The caller becomes a session leader with it.
  */
 static int make_terminal(const struct start *start)
@@ -98,7 +116,6 @@ static int make_terminal(const struct start *start)
 	const struct session_spec *spec = start->spec;
 	struct winsize size = {.ws_row = spec->rows, .ws_col = spec->cols};
 	struct init_message message = {.kind = INIT_TERMINAL};
-	struct termios modes;
 	int master, slave, unlocked = 0, r;
 
 	master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -109,9 +126,7 @@ static int make_terminal(const struct start *start)
 		start_fail(start->gate, errno, "opening a terminal's other end", NULL);
 	if (size.ws_row > 0 && size.ws_col > 0)
 		ioctl(slave, TIOCSWINSZ, &size);
-	/* The person's own erase key, UTF-8 and so on: their terminal is not raw yet. */
-	if (tcgetattr(STDIN_FILENO, &modes) == 0)
-		(void)tcsetattr(slave, TCSANOW, &modes);
+	set_modes(slave, start->background);
 	if (setsid() < 0 || ioctl(slave, TIOCSCTTY, 0) < 0)
 		start_fail(start->gate, errno, "taking a terminal", NULL);
 	r = fdpass_send(start->sock, &message, sizeof(message), master);

@@ -115,6 +115,7 @@ static int prepare_lists(struct start *start)
 static int prepare(struct start *start, struct launch *launch)
 {
 	int socks[2], gates[2], on = 1, r;
+	pid_t front;
 
 	r = filter_build(start->plan, &start->filter);
 	if (r == 0)
@@ -138,6 +139,8 @@ static int prepare(struct start *start, struct launch *launch)
 	start->namespaces = namespaces_flags(start->plan);
 	start->uid = geteuid();
 	start->gid = getegid();
+	front = tcgetpgrp(STDIN_FILENO);
+	start->background = front > 0 && front != getpgid(getppid());
 	return 0;
 }
 

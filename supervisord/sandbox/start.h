@@ -34,8 +34,9 @@ struct start {
 	unsigned long namespaces;
 	uid_t uid;
 	gid_t gid;
-	int sock; /* the child's end of launch.init_sock */
-	int gate; /* the child's end of launch.gate_fd */
+	bool background; /* of the terminal on standard input */
+	int sock;        /* the child's end of launch.init_sock */
+	int gate;        /* the child's end of launch.gate_fd */
 };
 
 /* On the gate: error 0 says that the agent waits, anything else that a step failed. */
