@@ -87,6 +87,15 @@ static bool print_group(const char *word, FILE *out)
 	return found;
 }
 
+static int unknown_verb(const char *word, const char *second)
+{
+	if (!print_group(word, stderr))
+		out_error("there is no verb \"%s\"; agentctl --help lists them", word);
+	else if (second)
+		out_error("there is no verb \"%s %s\"", word, second);
+	return EXIT_USAGE;
+}
+
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
 	struct options options;
@@ -102,6 +111,21 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 	return status;
 }
 
+/* "help VERB" is "VERB --help". */
+static int show_help(int argc, char **argv)
+{
+	static char option[] = "--help", *only_help[] = {option};
+
+	if (argc < 1) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+		if (match_name(verbs[i]->name, argv, argc) > 0)
+			return run_verb(verbs[i], 1, only_help);
+	return print_group(argv[0], stdout) ? EXIT_OK : unknown_verb(argv[0], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	(void)setlocale(LC_CTYPE, "");
@@ -114,10 +138,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-		strcmp(argv[1], "help") == 0) {
-		print_help(stdout);
-		return EXIT_OK;
-	}
+		strcmp(argv[1], "help") == 0)
+		return show_help(argc - 2, argv + 2);
 	if (strcmp(argv[1], "--version") == 0)
 		argv[1] += 2;
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
@@ -128,7 +150,5 @@ int main(int argc, char **argv)
 	}
 	if (argc == 3 && strcmp(argv[2], "--help") == 0 && print_group(argv[1], stdout))
 		return EXIT_OK;
-	if (!print_group(argv[1], stderr))
-		out_error("there is no verb \"%s\"; agentctl --help lists them", argv[1]);
-	return EXIT_USAGE;
+	return unknown_verb(argv[1], argv[2]);
 }

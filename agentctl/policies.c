@@ -33,7 +33,7 @@ static int unreadable(const char *file, const char *why)
 {
 	_cleanup_(freep) char *safe = out_safe(file);
 
-	(void)fprintf(stderr, "%s:0:0: error: %s\n", safe, why);
+	(void)fprintf(stderr, "%s: error: %s\n", safe, why);
 	return EXIT_POLICY;
 }
 
@@ -211,6 +211,10 @@ static int add_all(struct policy_set *set, const struct session_spec *spec, stru
 		unknown_profile(spec->profile);
 	if (r == -ENOMEM)
 		return r;
+	/* Where the workspace holds the home folder, rules of the shipped policy have nothing left
+	 * to say. That is no mistake of the person's. */
+	if (r == 0)
+		diag_list_deinit(diags);
 	for (size_t i = 0; i < spec->n_policies; i++) {
 		const struct spec_policy *policy = &spec->policies[i];
 		/* Go on after an error: the person wants to see all of them. */

@@ -253,7 +253,10 @@ static int build(struct builder *builder, const char *const *words, size_t n)
 	if (request->op == OP_EXEC)
 		return build_exec(builder, words, n);
 	if (!n)
-		return fault(builder, "%s: what?", op_name(request->op));
+		return fault(builder, "%s: %s missing", op_name(request->op),
+			request->op == OP_CONNECT || request->op == OP_LISTEN
+				? "tcp, udp or unix and a target are"
+				: "a path is");
 	r = request->op == OP_CONNECT || request->op == OP_LISTEN
 		    ? build_net(builder, words, n, &used)
 		    : set_path(builder, words[0]);

@@ -189,6 +189,8 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
 
+		if (!help)
+			(void)fputs("agent-tui: takes no arguments\n", stderr);
 		(void)fputs(usage, help ? stdout : stderr);
 		return help ? 0 : 2;
 	}

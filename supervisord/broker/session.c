@@ -229,9 +229,13 @@ static int session_start(struct session *s, const struct session_spec *spec, int
 static void session_report(
 	const struct session_spec *spec, const struct session_end *end, int run_fd)
 {
-	if (end->exec_errno != 0)
-		run_channel_fail(run_fd, end->exec_errno == ENOENT ? 127 : 126, "%s: %s",
-			spec->argv[0], strerror(end->exec_errno));
+	const char *name = spec->argv[0];
+
+	if (end->exec_errno == ENOENT && !strchr(name, '/'))
+		run_channel_fail(run_fd, 127, "%s: no such command in PATH", name);
+	else if (end->exec_errno != 0)
+		run_channel_fail(run_fd, end->exec_errno == ENOENT ? 127 : 126, "%s: %s", name,
+			strerror(end->exec_errno));
 	else
 		run_channel_send(run_fd, RUN_EXITED, end->wait_status, -1, NULL);
 }

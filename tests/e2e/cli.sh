@@ -30,6 +30,9 @@ for verb in run ps stop pending allow deny approve why plan doctor 'policy check
     help=$(agentctl $verb --help 2>&1)
     like "help of $verb has an example" "$help" "^  agentctl ${verb}"
 done
+is 'help VERB is VERB --help' "$(agentctl help log show)" "$(agentctl log show --help)"
+is 'help of an unknown verb is 2' "$(status agentctl help frobnicate)" 2
+like 'half a verb is named' "$(agentctl log frobnicate 2>&1)" 'no verb "log frobnicate"'
 is 'an unknown option of run is 125' "$(status agentctl run --nope -- true)" 125
 is 'of another verb 2' "$(status agentctl pending --nope)" 2
 like 'with a hint' "$(agentctl pending --nope 2>&1)" 'agentctl pending --help'
@@ -52,6 +55,7 @@ like 'and prints where' "$(agentctl policy check "$E2E/bad.policy")" "^$E2E/bad.
 check 'policy check --json' is_json "$(agentctl policy check --json "$E2E/bad.policy")"
 printf 'policy "good" lang 1 layer user\nask read "~/x"\n' >"$E2E/good.policy"
 is 'a good one is 0' "$(status agentctl policy check "$E2E/good.policy")" 0
+is 'wherever one stands' "$(cd && agentctl policy check "$E2E/good.policy")" '1 policy is usable'
 mkdir -p "$HOME/.config/agent-supervisor/policy.d"
 cp "$E2E/bad.policy" "$HOME/.config/agent-supervisor/policy.d/10-bad.policy"
 is 'the policies of the user count' "$(status run -- true)" 78
@@ -80,6 +84,8 @@ check 'status --json' is_json "$(agentctl daemon status --json)"
 is 'exit status' "$(status run -- sh -c 'exit 9')" 9
 is 'a signal' "$(status run -- sh -c 'kill -9 $$')" 137
 is 'a missing command is 127' "$(status run -- nosuchcommand)" 127
+like 'and is said to be missing' "$(run -- nosuchcommand 2>&1 </dev/null)" 'nosuchcommand: no such command in PATH'
+is 'the whole home as a workspace gives one warning' "$(agentctl run -w "$HOME" -- true 2>&1 </dev/null | grep -c .)" 1
 is 'one that cannot run is 126' "$(status run -- /etc/passwd)" 126
 is 'standard input passes' "$(echo through | run -- cat)" through
 is 'standard error is its own' "$(run -- sh -c 'echo e >&2' 2>&1 >/dev/null </dev/null)" e

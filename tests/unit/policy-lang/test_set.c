@@ -227,7 +227,7 @@ static void reads_requests_as_people_write_them(void **state)
 		const char *message;
 	} faults[] = {
 		{{"reed", "/x"}, 2, "did you mean \"read\"?"},
-		{{"read"}, 1, "what?"},
+		{{"read"}, 1, "a path is missing"},
 		{{"read", "/x", "/y"}, 3, "one word too many"},
 		{{"connect", "tcp"}, 2, "are expected"},
 		{{"connect", "ftp", "x"}, 3, "none of tcp"},
