@@ -109,6 +109,7 @@ static int create_now(struct notification *n, const struct path *path, const str
 static int create_try(
 	struct notification *n, int dir_fd, const char *text, const struct creation *c)
 {
+	static const enum op ops[] = {OP_CREATE, OP_RENAME};
 	struct judge judge;
 	struct path path;
 	int r, error;
@@ -130,7 +131,8 @@ static int create_try(
 		goto out;
 	}
 	judge_init(&judge, n);
-	judge_add(&judge, &path, OP_CREATE, c->target);
+	/* A link puts a whole folder there at once, as a rename would. */
+	judge_add_strictest(&judge, &path, ops, c->kind == CREATE_LINK ? 2 : 1, c->target);
 	if (judge_allows(&judge))
 		r = create_now(n, &path, c);
 	judge_deinit(&judge);

@@ -100,7 +100,7 @@ static int link_now(struct notification *n, const struct path *from, const struc
 
 static int link_judged(struct notification *n, const struct path *from, const struct path *to)
 {
-	static const enum op ops[] = {OP_CREATE, OP_LINK};
+	static const enum op ops[] = {OP_CREATE, OP_LINK, OP_RENAME};
 	struct judge judge;
 	int r = 0;
 
@@ -110,7 +110,8 @@ static int link_judged(struct notification *n, const struct path *from, const st
 		judge_add(&judge, from, OP_LINK, to->real);
 		judge_add_laundering(&judge, from, to);
 	}
-	judge_add_strictest(&judge, to, ops, ARRAY_LEN(ops), from->real);
+	/* A link to a folder puts that folder there, as a rename would. */
+	judge_add_strictest(&judge, to, ops, S_ISLNK(from->st.st_mode) ? 3 : 2, from->real);
 	if (judge_allows(&judge))
 		r = link_now(n, from, to);
 	judge_deinit(&judge);
