@@ -72,6 +72,15 @@ static void repository(void)
 		renameat2(AT_FDCWD, "repo/.git", AT_FDCWD, "plain", RENAME_EXCHANGE));
 	refused("writing its settings", open("repo/.git/config", O_WRONLY));
 	refused("a folder with hooks put in its place", rename("planted", "plain/.git"));
+	refused("a link to a folder as a folder that holds guarded ones",
+		symlink("plain", ".github"));
+	refused("a second name of such a link", link("link1", ".github"));
+	worked("a folder for the settings of submodules", mkdir("repo/.git/modules", 0755));
+	refused("a link as the settings of a submodule",
+		symlink("../../plain", "repo/.git/modules/x"));
+	rmdir("repo/.git/modules");
+	refused("the workspace as a repository", open("HEAD", O_WRONLY | O_CREAT, 0644));
+	refused("a HEAD moved there", rename("repo/.git/HEAD", "HEAD"));
 	worked("its objects can be written", open("repo/.git/objects-x", O_WRONLY | O_CREAT, 0644));
 }
 
