@@ -94,7 +94,9 @@ setup-lint:
 
 # pkg-config may have come with setup: a second make sees it.
 run: setup
+	$(Q)$(MAKE) --no-print-directory -q all >/dev/null 2>&1 || echo "building $(BUILD)/bin ..." >&2
 	$(Q)$(MAKE) --no-print-directory -s -j$(JOBS) all
+	$(Q)[ ! -t 2 ] || echo "questions are answered in a second terminal: $(BUILD)/bin/agentctl approve" >&2
 	$(Q)exec $(BUILD)/bin/agentctl run -- $(if $(CMD),sh -c '$(subst ','\'',$(CMD))',$${SHELL:-/bin/bash} -i)
 
 # Objects, libraries, programs ---------------------------------------------------------------------
@@ -245,7 +247,9 @@ lint: setup-lint
 install: all
 	install -D -m0755 -t $(DESTDIR)$(BINDIR) $(BINS)
 	install -D -m0755 -t $(DESTDIR)$(LIBDIR) $(PRELOAD)
-	install -D -m0644 -t $(DESTDIR)$(UNITDIR) contrib/systemd/agent-supervisord.service contrib/systemd/agent-supervisord.socket
+	install -D -m0644 -t $(DESTDIR)$(UNITDIR) contrib/systemd/agent-supervisord.socket
+	sed 's|/usr/local/bin|$(BINDIR)|' contrib/systemd/agent-supervisord.service | \
+	  install -D -m0644 /dev/stdin $(DESTDIR)$(UNITDIR)/agent-supervisord.service
 	install -D -m0644 -t $(DESTDIR)$(MANDIR)/man1 contrib/man/agentctl.1 contrib/man/agent-tui.1
 	install -D -m0644 -t $(DESTDIR)$(MANDIR)/man8 contrib/man/agent-supervisord.8
 	install -D -m0644 contrib/completions/agentctl.bash $(DESTDIR)$(BASHCOMPDIR)/agentctl
