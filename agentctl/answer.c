@@ -124,7 +124,8 @@ static void print_outcome(const json_t *request, const struct answer *answer, co
 
 	printf("%s  %s: %s %s", outcome, id, op, object);
 	if (answer->allow)
-		printf("  (%s)", answer->duration ? answer->duration : "once");
+		printf("  (%s%s%s)", answer->duration ? answer->duration : "once",
+			answer->scope ? ", " : "", answer->scope ? answer->scope : "");
 	(void)fputc('\n', stdout);
 }
 

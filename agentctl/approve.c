@@ -52,7 +52,7 @@ static const char typed_help[] =
 	"  allow ID for session      also session, 10m, forever: what the request "
 	"offers\n"
 	"  allow ID scope dir        a wider scope that the request offers\n"
-	"  deny ID [NOTE]            refuse; the note goes to the agent\n"
+	"  deny ID [NOTE]            refuse; \"agentctl why\" and the log tell the note\n"
 	"  skip                      the next request; this one stays\n"
 	"  show, list                this request again; all that wait\n"
 	"  quit                      leave; nothing is decided\n";
@@ -137,13 +137,20 @@ static void on_added(struct approve *approve, json_t *request)
 	}
 }
 
+static void print_closed(const json_t *closed)
+{
+	_cleanup_(freep) char *text = client_closed_text(closed), *safe = NULL;
+
+	if (!text)
+		out_of_memory();
+	safe = out_safe(text);
+	printf("\n%s\n", safe);
+}
+
 static void on_closed(struct approve *approve, const json_t *closed)
 {
 	const char *id = json_string_value(json_object_get(closed, "id"));
 	size_t i = index_of(approve, id);
-	_cleanup_(freep) char *safe = out_member(closed, "id");
-	_cleanup_(freep) char *outcome = out_member(closed, "outcome");
-	_cleanup_(freep) char *by = out_member(closed, "by");
 
 	if (i == SIZE_MAX)
 		return;
@@ -152,7 +159,7 @@ static void on_closed(struct approve *approve, const json_t *closed)
 	else if (approve->deciding && strcmp(approve->deciding, id) == 0)
 		; /* our own answer: its outcome is printed where it was given */
 	else if (approve->current && strcmp(approve->current, id) == 0)
-		printf("\nrequest %s is over: %s (%s)\n", safe, outcome, by);
+		print_closed(closed);
 	if (approve->current && strcmp(approve->current, id) == 0)
 		forget_current(approve);
 	json_object_del(approve->skipped, id);

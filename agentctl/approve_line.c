@@ -37,14 +37,17 @@ static void parse_allow(char *rest, struct approve_line *line)
 
 	line->answer.allow = true;
 	while ((word = next_word(&rest))) {
+		const char **valuep = NULL;
+
 		if (strcmp(word, "for") == 0)
-			line->answer.duration = next_word(&rest);
+			valuep = &line->answer.duration;
 		else if (strcmp(word, "scope") == 0)
-			line->answer.scope = next_word(&rest);
+			valuep = &line->answer.scope;
 		else
 			return wrong(
 				line, "after the id come only \"for DURATION\" and \"scope NAME\"");
-		if (!line->answer.duration && !line->answer.scope)
+		*valuep = next_word(&rest);
+		if (!*valuep)
 			return wrong(line, "\"for\" and \"scope\" need a word behind them");
 	}
 }

@@ -18,14 +18,15 @@ static const char allow_help[] =
 	"  agentctl allow 7\n"
 	"  agentctl allow 7 --for session --scope dir\n";
 
-static const char deny_help[] = "usage: agentctl deny [--note TEXT] ID\n"
-				"\n"
-				"Denies a pending request, this once.\n"
-				"\n"
-				"  -n, --note TEXT   for the agent and the log\n"
-				"\n"
-				"  agentctl deny 7\n"
-				"  agentctl deny 7 --note 'use the staging database'\n";
+static const char deny_help[] =
+	"usage: agentctl deny [--note TEXT] ID\n"
+	"\n"
+	"Denies a pending request, this once.\n"
+	"\n"
+	"  -n, --note TEXT   told when the command ends, by \"agentctl why\" and the log\n"
+	"\n"
+	"  agentctl deny 7\n"
+	"  agentctl deny 7 --note 'use the staging database'\n";
 
 enum {
 	ALLOW_FOR,

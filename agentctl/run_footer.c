@@ -20,6 +20,11 @@ static void print_denial(const json_t *denial)
 	_cleanup_(freep) char *rule = out_member(denial, "rule");
 
 	(void)fprintf(stderr, "  denied  %s %s  (%s)\n", op, object, rule);
+	if (json_is_string(json_object_get(denial, "note"))) {
+		_cleanup_(freep) char *note = out_member(denial, "note");
+
+		(void)fprintf(stderr, "          note: %s\n", note);
+	}
 }
 
 void run_footer(const struct run *run, const char *control)

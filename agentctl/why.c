@@ -39,9 +39,7 @@ static const char *who_may_change(const char *layer)
 	static const struct {
 		const char *layer, *who;
 	} table[] = {
-		{"builtin", "you, in a policy of yours where it may be asked about or allowed; a "
-			    "deny of "
-			    "the shipped policy stays"},
+		{"builtin", "you; \"agentctl run --policy FILE\" tries it for one session"},
 		{"org", "your organisation (/etc/agent-supervisor)"},
 		{"user", "you (policy.d in your configuration folder, or the --policy file)"},
 		{"project", "whoever may edit .agent-policy of the project"},
@@ -94,6 +92,7 @@ static void print_denial(const json_t *denial)
 	line(denial, "layer", "layer");
 	line(denial, "outcome", "outcome");
 	line(denial, "because", "reason");
+	line(denial, "note", "note");
 	if (!remedy || !*remedy) {
 		printf("  %-10s %s\n", "to change", "no line of yours can change this answer");
 		return;

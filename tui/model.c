@@ -56,10 +56,9 @@ static void on_signal(void *userdata, const char *signal, json_t *payload)
 
 	model->stale = true;
 	if (strcmp(signal, "RequestClosed") == 0) {
-		_cleanup_(freep) char *text = NULL, *safe = NULL;
+		_cleanup_(freep) char *text = client_closed_text(payload), *safe = NULL;
 
-		if (asprintf(&text, "request %s is over: %s (%s)", member(payload, "id"),
-			    member(payload, "outcome"), member(payload, "by")) < 0)
+		if (!text)
 			return;
 		safe = display_reescape(text);
 		(void)snprintf(model->closed, sizeof(model->closed), "%s", safe ? safe : "");

@@ -78,3 +78,20 @@ int client_watch_process(struct client_watch *watch)
 	} while (r > 0);
 	return r < 0 ? -ECONNRESET : 0;
 }
+
+char *client_closed_text(const json_t *closed)
+{
+	const char *id = json_string_value(json_object_get(closed, "id"));
+	const char *outcome = json_string_value(json_object_get(closed, "outcome"));
+	const char *by = json_string_value(json_object_get(closed, "by"));
+	char *text = NULL;
+	int r;
+
+	if (outcome && strcmp(outcome, "timeout") == 0)
+		r = asprintf(&text, "request %s is over: refused, nobody answered in time",
+			id ? id : "?");
+	else
+		r = asprintf(&text, "request %s is over: %s%s%s", id ? id : "?",
+			outcome ? outcome : "?", by && *by ? " by " : "", by ? by : "");
+	return r < 0 ? NULL : text;
+}

@@ -29,5 +29,8 @@ int client_watch_prepare(
 	struct client_watch *watch, struct pollfd *pollfd, int *timeout_msp) _must_use_;
 /* Handles everything that has come. 0; -ECONNRESET when the daemon is gone. */
 int client_watch_process(struct client_watch *watch) _must_use_;
+/* What a RequestClosed signal says, as a line for people; raw, to be escaped by the caller. NULL
+ * when out of memory. */
+char *client_closed_text(const json_t *closed);
 
 #endif

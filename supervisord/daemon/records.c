@@ -236,6 +236,7 @@ json_t *denial_from_pending(const struct pending *pending, uint64_t realtime_use
 	put_denial(json, pending->request, pending->rule, pending->session, realtime_usec);
 	set_text(json, "outcome", outcome_name(pending->outcome));
 	set_text(json, "reason", reasons[pending->outcome]);
+	set_text(json, "note", pending->note);
 	set_text(json, "id", pending->id);
 	return json;
 }

@@ -51,6 +51,7 @@ why=$(agentctl why)
 like 'why names the object' "$why" 'notes.txt'
 like 'and the rule' "$why" 'core.*:[0-9]+'
 like 'and what would change it' "$why" 'allow read'
+like 'and the note' "$why" 'note +not today'
 
 cat >"$E2E/short.policy" <<'P'
 policy "short" lang 1 layer user

@@ -25,7 +25,7 @@ static void stray_keys_decide_nothing(void **state)
 {
 	static const char *const typed[] = {"", " ", "\r", "y", "Y", "yes", "1", "7", "a", "allow",
 		"ALLOW 7", "allow7", "deny", "ok", "y 7", "al 7", "allow 7 now", "allow 7 for",
-		"allow 7 scope", "\033[A", "aallow 7"};
+		"allow 7 scope", "allow 7 for session scope", "\033[A", "aallow 7"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(typed); i++)
