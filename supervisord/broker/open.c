@@ -32,7 +32,7 @@
 #include "supervisord/proto/request.h"
 
 #define OPEN_TRIES 8
-#define OPEN_SETTLE_MSEC 20
+#define OPEN_SETTLE_MSEC 1000 /* never reached but on a machine that is stuck */
 #define TMPFILE_BIT 020000000u
 #define UNNAMED "/#unnamed" /* what stands for an O_TMPFILE in requests */
 
@@ -179,6 +179,8 @@ static void reply_opened(
 	r = open_object(n, path, call, &fd);
 	if (r < 0)
 		reply_errno(n, -r);
+	else if (S_ISFIFO(path->st.st_mode)) /* its partner must not meet our copy */
+		reply_fd_alone(n, &fd, call->flags & O_CLOEXEC);
 	else
 		hand_over(n, &fd, call);
 }

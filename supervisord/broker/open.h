@@ -45,7 +45,7 @@ int open_hidden(struct notification *n, bool folder, int *fdp) _must_use_;
 
 /* For a moment after a handover both the requester and the broker have the file open. Waits
  * (briefly) until the broker's are closed: before an exec, which fails while its file is open for
- * writing, and before the opening of a FIFO, which looks at who else has it open. */
+ * writing. */
 void open_settle(void);
 
 #endif

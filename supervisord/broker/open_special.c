@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "supervisord/base/error.h"
 #include "supervisord/base/file.h"
@@ -127,74 +128,91 @@ bool open_is_refused(struct notification *n, const struct path *path, const stru
 
 /* Waiting -------------------------------------------------------------------------------------- */
 
-static void on_tick(int sig)
+static void on_wake(int sig)
 {
 	(void)sig;
 }
 
-static int tick_signal(void)
+static int wake_signal(void)
 {
 	return SIGRTMIN + 5;
 }
 
-static void tick_install(void)
+static void wake_install(void)
 {
-	struct sigaction action = {.sa_handler = on_tick}; /* no SA_RESTART: the open must return */
+	struct sigaction action = {.sa_handler = on_wake}; /* no SA_RESTART: the open must return */
 
-	(void)sigaction(tick_signal(), &action, NULL);
+	(void)sigaction(wake_signal(), &action, NULL);
+}
+
+/* Looks after one open that waits. It may be interrupted only once nobody wants it: an open that is
+ * broken off and repeated would be missing at the FIFO for a moment, and its partner would come and
+ * go meanwhile. */
+struct watch {
+	struct notification *n;
+	pid_t tid; /* of the thread that waits */
+	pthread_mutex_t lock;
+	pthread_cond_t over;
+	bool done;
+};
+
+static void *watch_main(void *userdata)
+{
+	struct watch *watch = userdata;
+
+	pthread_mutex_lock(&watch->lock);
+	while (!watch->done) {
+		struct timespec until;
+
+		(void)clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += WAIT_TICK_NSEC;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		(void)pthread_cond_timedwait(&watch->over, &watch->lock, &until);
+		/* Again and again: it may not have been inside the call yet. */
+		if (!watch->done && !notification_valid(watch->n))
+			(void)tgkill(getpid(), watch->tid, wake_signal());
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return NULL;
 }
 
 /* An open that may wait, by this thread alone, for as long as the requester waits. */
 static int open_waiting(struct notification *n, const char *link, int flags, int *fdp)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct itimerspec tick = {
-		.it_interval.tv_nsec = WAIT_TICK_NSEC,
-		.it_value.tv_nsec = WAIT_TICK_NSEC,
+	struct watch watch = {
+		.n = n,
+		.tid = gettid(),
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.over = PTHREAD_COND_INITIALIZER,
 	};
-	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID};
+	pthread_t thread;
 	sigset_t mask, old;
-	timer_t timer;
-	int fd, r = 0;
+	int fd, r;
 
 	if (!worker_may_block(n))
 		return -EAGAIN;
-	(void)pthread_once(&once, tick_install);
-	event.sigev_signo = tick_signal();
-	event._sigev_un._tid = gettid();
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer) < 0)
-		return err_errno();
+	(void)pthread_once(&once, wake_install);
+	r = pthread_create(&thread, NULL, watch_main, &watch);
+	if (r != 0)
+		return -EAGAIN;
 	sigemptyset(&mask);
-	sigaddset(&mask, tick_signal());
+	sigaddset(&mask, wake_signal());
 	(void)pthread_sigmask(SIG_UNBLOCK, &mask, &old);
-	(void)timer_settime(timer, 0, &tick, NULL);
-	for (;;) {
+	do
 		fd = open(link, flags);
-		if (fd >= 0 || errno != EINTR)
-			break;
-		if (!notification_valid(n))
-			break;
-	}
-	if (fd < 0)
-		r = err_errno();
-	(void)timer_delete(timer);
+	while (fd < 0 && errno == EINTR && notification_valid(n));
+	r = fd < 0 ? err_errno() : 0;
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_mutex_lock(&watch.lock);
+	watch.done = true;
+	pthread_cond_signal(&watch.over);
+	pthread_mutex_unlock(&watch.lock);
+	(void)pthread_join(thread, NULL);
 	if (r == 0)
 		*fdp = fd;
 	return r;
-}
-
-static int open_fifo(struct notification *n, const char *link, int flags, int *fdp)
-{
-	_cleanup_(closep) int keep = -1;
-
-	/* Counts as a reader between two attempts, as one long wait would. */
-	if ((flags & O_ACCMODE) == O_RDONLY) {
-		keep = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (keep < 0)
-			return err_errno();
-	}
-	return open_waiting(n, link, flags, fdp);
 }
 
 /* Terminals ------------------------------------------------------------------------------------ */
@@ -281,8 +299,6 @@ int open_object(
 	int fd, r;
 
 	path_fd_link(path->object_fd, link);
-	if (S_ISFIFO(path->st.st_mode))
-		open_settle();
 	if (S_ISCHR(path->st.st_mode) && path->st.st_rdev == makedev(TTY_MAJOR, 0))
 		return open_own_tty(n, flags, fdp);
 	if (flags & O_NONBLOCK) {
@@ -293,7 +309,7 @@ int open_object(
 		return 0;
 	}
 	if (S_ISFIFO(path->st.st_mode))
-		return open_fifo(n, link, flags, fdp);
+		return open_waiting(n, link, flags, fdp);
 	if (device_may_wait(&path->st))
 		return open_waiting(n, link, flags, fdp);
 	/* A lease on a file would make us wait; then, and only then, wait on a thread of our own.

@@ -83,6 +83,29 @@ void reply_fd(struct notification *n, int fd, bool cloexec)
 	(void)reply_send(n, errno, 0, 0);
 }
 
+void reply_fd_alone(struct notification *n, int *fdp, bool cloexec)
+{
+	struct seccomp_notif_addfd addfd = {
+		.id = n->id,
+		.srcfd = (uint32_t)*fdp,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int r;
+
+	if (!reply_claim(n))
+		return;
+	do
+		r = ioctl(n->broker->launch.listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	while (r < 0 && errno == EINTR);
+	if (r < 0) {
+		if (errno != ENOENT)
+			(void)reply_send(n, errno, 0, 0);
+		return;
+	}
+	*fdp = close_fd(*fdp);
+	(void)reply_send(n, 0, r, 0);
+}
+
 int reply_continue(struct notification *n, enum continue_reason reason)
 {
 	if (reason != CONTINUE_FLOOR && reason != CONTINUE_EXEC_VERIFIED) {

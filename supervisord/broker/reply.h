@@ -16,6 +16,11 @@ void reply_value(struct notification *n, int64_t value);
  * with EMFILE and the like when the descriptor cannot be handed over. */
 void reply_fd(struct notification *n, int fd, bool cloexec);
 
+/* The same; *FDP (taken, becomes -1) is closed before the requester goes on, for objects that
+ * notice one descriptor more, as a FIFO does. One switch to the requester and back more than
+ * reply_fd(). */
+void reply_fd_alone(struct notification *n, int *fdp, bool cloexec);
+
 /* Why a call may go on in the kernel although its arguments can change by then. */
 enum continue_reason {
 	CONTINUE_FLOOR, /* whatever it does, Landlock and the mounts allow only what the policy
