@@ -72,9 +72,13 @@ static void draw(struct tui *tui)
 		: !tui->end_seen     ? "MORE BELOW: Space, j, PgDn"
 		: tui_is_quiet(tui)  ? "Y becomes active in a moment"
 				     : tui->status);
-	draw_bar(LINES - 1, json_array_size(scopes_of(tui)) > 1
-				    ? "Y allow (capital)   e other scope   any other key: back"
-				    : "Y allow (capital)   any other key: back");
+	if (COLS < 60)
+		draw_bar(LINES - 1, "Y allow  e scope  any other: back");
+	else
+		draw_bar(LINES - 1,
+			json_array_size(scopes_of(tui)) > 1
+				? "Y allow (capital)   e other scope   any other key: back"
+				: "Y allow (capital)   any other key: back");
 	move(2, 0);
 }
 

@@ -116,7 +116,9 @@ static bool has_changed(const struct tui *tui, const json_t *request)
 static const char *hint(const struct tui *tui)
 {
 	if (!tui->end_seen)
-		return "MORE BELOW: Space, j, PgDn; allow is inactive until the end was shown";
+		return COLS >= 70 ? "MORE BELOW: Space, j, PgDn; allow is inactive until the end "
+				    "was shown"
+				  : "MORE BELOW: Space, j, PgDn";
 	if (tui_is_quiet(tui))
 		return "allow becomes active in a moment";
 	return tui->status;
@@ -163,9 +165,7 @@ static void key(struct tui *tui, int pressed)
 			tui_go(tui, &screen_list);
 		break;
 	case 's':
-		if (!tui->end_seen || tui_is_quiet(tui))
-			tui_status(tui, "read the request to its end first");
-		else
+		if (tui_may_allow(tui))
 			tui_go(tui, &screen_confirm);
 		break;
 	case 'd':

@@ -92,10 +92,11 @@ static void draw(struct tui *tui)
 	const json_t *requests = tui->model.requests;
 	size_t n = json_array_size(requests), selected = selected_index(tui);
 	int rows = pending_rows(tui), cursor = 2;
+	size_t n_sessions = json_array_size(tui->model.sessions);
 	char text[128];
 
-	(void)snprintf(text, sizeof(text), "agent-supervisor   %zu pending   %zu sessions%s", n,
-		json_array_size(tui->model.sessions),
+	(void)snprintf(text, sizeof(text), "agent-supervisor   %zu pending   %zu %s%s", n,
+		n_sessions, n_sessions == 1 ? "session" : "sessions",
 		tui->model.client ? "" : "   NO SUPERVISOR RUNS, waiting for one");
 	draw_bar(0, text);
 	draw_text(1, 0, COLS, "PENDING");

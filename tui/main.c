@@ -89,6 +89,20 @@ void tui_deny(struct tui *tui)
 		decide(tui, request, false, "once", NULL);
 }
 
+bool tui_may_allow(struct tui *tui)
+{
+	if (!tui->end_seen) {
+		tui_status(tui, "read the request to its end first");
+		return false;
+	}
+	/* Shown when the quiet time is over: until then its own hint stands there. */
+	if (tui_is_quiet(tui)) {
+		tui_status(tui, "that was too early; now the key counts");
+		return false;
+	}
+	return true;
+}
+
 bool tui_allow(struct tui *tui, const char *duration, const char *scope)
 {
 	json_t *request = tui_request(tui);
@@ -96,14 +110,8 @@ bool tui_allow(struct tui *tui, const char *duration, const char *scope)
 
 	if (!request || !now || !tui->fingerprint)
 		return false;
-	if (!tui->end_seen) {
-		tui_status(tui, "read the request to its end first");
+	if (!tui_may_allow(tui))
 		return false;
-	}
-	if (tui_is_quiet(tui)) {
-		tui_status(tui, "too early: allow becomes active in a moment");
-		return false;
-	}
 	if (strcmp(now, tui->fingerprint) != 0) {
 		tui_status(tui, "the request has changed");
 		return false;
@@ -122,7 +130,8 @@ static void redraw(struct tui *tui)
 			text, sizeof(text), "%zu pending", json_array_size(tui->model.requests));
 		draw_text(0, 0, COLS, text);
 		if (LINES > 1)
-			draw_text(1, 0, COLS, "enlarge, or: agentctl approve");
+			draw_text(1, 0, COLS,
+				COLS < 30 ? "enlarge" : "enlarge, or: agentctl approve");
 		/* What cannot be shown cannot be allowed. */
 		tui->end_seen = false;
 	} else {

@@ -60,6 +60,8 @@ void tui_hush(struct tui *tui);
 bool tui_is_quiet(const struct tui *tui);
 /* Deny works at once, from every screen. */
 void tui_deny(struct tui *tui);
+/* Was the request shown to its end, and long enough? A status line says what is missing. */
+bool tui_may_allow(struct tui *tui);
 /* Allows what is shown. False (with a status line) when that is not possible yet. */
 bool tui_allow(struct tui *tui, const char *duration, const char *scope);
 
