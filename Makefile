@@ -12,6 +12,8 @@ UNITDIR     ?= $(PREFIX)/lib/systemd/user
 MANDIR      ?= $(PREFIX)/share/man
 SHAREDIR    ?= $(PREFIX)/share/agent-supervisor
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR  ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 MODE        ?= release
 BUILD       ?= build/$(MODE)
 VERSION     := 0.1.0
@@ -25,7 +27,7 @@ JOBS        ?= $(shell nproc 2>/dev/null || echo 2)
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libseccomp-dev libsystemd-dev libsodium-dev \
                   libncurses-dev libjansson-dev
 PACKAGES_TEST  := libcmocka-dev tmux git nodejs npm python3 vim-tiny dbus procps util-linux file \
-                  strace golang-go bubblewrap firejail zsh curl netcat-openbsd
+                  strace golang-go bubblewrap firejail zsh fish man-db curl netcat-openbsd
 PACKAGES_LINT  := clang-format clang-tidy clang cppcheck shellcheck
 
 PKG_CFLAGS  := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null))
@@ -251,14 +253,18 @@ install: all
 	sed 's|/usr/local/bin|$(BINDIR)|' contrib/systemd/agent-supervisord.service | \
 	  install -D -m0644 /dev/stdin $(DESTDIR)$(UNITDIR)/agent-supervisord.service
 	install -D -m0644 -t $(DESTDIR)$(MANDIR)/man1 contrib/man/agentctl.1 contrib/man/agent-tui.1
+	install -D -m0644 -t $(DESTDIR)$(MANDIR)/man5 contrib/man/agent-policy.5
 	install -D -m0644 -t $(DESTDIR)$(MANDIR)/man8 contrib/man/agent-supervisord.8
 	install -D -m0644 contrib/completions/agentctl.bash $(DESTDIR)$(BASHCOMPDIR)/agentctl
+	install -D -m0644 -t $(DESTDIR)$(ZSHCOMPDIR) contrib/completions/_agentctl
+	install -D -m0644 -t $(DESTDIR)$(FISHCOMPDIR) contrib/completions/agentctl.fish
 	install -D -m0644 -t $(DESTDIR)$(SHAREDIR)/policies contrib/policies/*.policy
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(notdir $(BINS))) $(DESTDIR)$(LIBDIR)/$(notdir $(PRELOAD)) \
 	  $(DESTDIR)$(UNITDIR)/agent-supervisord.service $(DESTDIR)$(UNITDIR)/agent-supervisord.socket \
 	  $(DESTDIR)$(MANDIR)/man1/agentctl.1 $(DESTDIR)$(MANDIR)/man1/agent-tui.1 \
-	  $(DESTDIR)$(MANDIR)/man8/agent-supervisord.8 $(DESTDIR)$(BASHCOMPDIR)/agentctl
+	  $(DESTDIR)$(MANDIR)/man5/agent-policy.5 $(DESTDIR)$(MANDIR)/man8/agent-supervisord.8 \
+	  $(DESTDIR)$(BASHCOMPDIR)/agentctl $(DESTDIR)$(ZSHCOMPDIR)/_agentctl $(DESTDIR)$(FISHCOMPDIR)/agentctl.fish
 	rm -rf $(DESTDIR)$(SHAREDIR)
 	-rmdir $(DESTDIR)$(LIBDIR) 2>/dev/null
 clean:
