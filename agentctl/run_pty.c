@@ -23,6 +23,7 @@
 /* A job that a shell moves to the foreground gets no signal for it: look, while in the background.
  */
 #define BACKGROUND_LOOK_MS 50
+#define SETTLE_LOOKS 20 /* so often the modes are looked at after the terminal was taken */
 /* How long the agent's last words may take through the kernel's terminal layer. */
 #define DRAIN_QUIET_MS 20
 #define DRAIN_MAX_USEC (2 * USEC_PER_SEC)
@@ -36,6 +37,7 @@ struct pty_run {
 	struct relay out; /* master -> terminal */
 	bool hungup;
 	bool sock_closed;
+	unsigned settling; /* looks left until the modes are taken to be ours */
 };
 
 static void start_relay(struct pty_run *pty)
@@ -57,6 +59,8 @@ static void foreground(struct pty_run *pty)
 {
 	if (pty->hungup || pty->out.from_fd < 0 || !terminal_is_foreground(&pty->terminal))
 		return;
+	if (!pty->terminal.raw)
+		pty->settling = SETTLE_LOOKS;
 	if (terminal_enter_raw(&pty->terminal) < 0)
 		return;
 	terminal_copy_size(&pty->terminal, pty->run->master_fd);
@@ -224,11 +228,17 @@ static bool round_once(struct pty_run *pty)
 		{.fd = relay_wants_write(&pty->out) ? pty->out.to_fd : -1, .events = POLLOUT},
 	};
 	int n = poll(fds, ARRAY_LEN(fds),
-		run->started && !pty->terminal.raw && !pty->hungup ? BACKGROUND_LOOK_MS : -1);
+		run->started && (!pty->terminal.raw || pty->settling > 0) && !pty->hungup
+			? BACKGROUND_LOOK_MS
+			: -1);
 
 	if (n < 0)
 		return errno == EINTR;
 	if (n == 0) {
+		if (pty->settling > 0)
+			pty->settling--;
+		if (terminal_lost_raw(&pty->terminal))
+			terminal_forget_raw(&pty->terminal);
 		foreground(pty);
 		return true;
 	}

@@ -93,6 +93,13 @@ int terminal_enter_raw(struct terminal *terminal)
 	return 0;
 }
 
+bool terminal_lost_raw(const struct terminal *terminal)
+{
+	struct termios now;
+
+	return terminal->raw && tcgetattr(terminal->in_fd, &now) == 0 && (now.c_lflag & ICANON);
+}
+
 void terminal_leave_raw(struct terminal *terminal)
 {
 	if (!terminal->raw)

@@ -31,6 +31,9 @@ void terminal_close(struct terminal *terminal);
 bool terminal_is_foreground(const struct terminal *terminal);
 /* Saves the modes as they are now and goes raw. Only in the foreground. 0 or -errno. */
 int terminal_enter_raw(struct terminal *terminal) _must_use_;
+/* Did somebody else make it cooked again since terminal_enter_raw()? A shell that brings a job to
+ * the foreground may set the modes after it gave the terminal away. */
+bool terminal_lost_raw(const struct terminal *terminal);
 /* Back to the saved modes, when raw. */
 void terminal_leave_raw(struct terminal *terminal);
 /* Another program has the terminal now and has set its modes: forget that it was raw. */
