@@ -138,15 +138,11 @@ static int proc_status_number(const char *text, const char *key, unsigned base, 
 	return proc_number(&p, base, valuep);
 }
 
-int proc_tgid_umask(pid_t tid, pid_t *tgidp, mode_t *umaskp)
+static int proc_parse_ids(const char *text, pid_t *tgidp, mode_t *umaskp)
 {
-	char text[PROC_TEXT_MAX];
 	uint64_t value;
 	int r;
 
-	r = proc_read(tid, "status", text);
-	if (r < 0)
-		return r;
 	if (tgidp) {
 		r = proc_status_number(text, "\nTgid:", 10, &value);
 		if (r < 0)
@@ -162,6 +158,15 @@ int proc_tgid_umask(pid_t tid, pid_t *tgidp, mode_t *umaskp)
 		*umaskp = (mode_t)value;
 	}
 	return 0;
+}
+
+int proc_tgid_umask(pid_t tid, pid_t *tgidp, mode_t *umaskp)
+{
+	char text[PROC_TEXT_MAX];
+	int r;
+
+	r = proc_read(tid, "status", text);
+	return r < 0 ? r : proc_parse_ids(text, tgidp, umaskp);
 }
 
 /* The last number of the line behind KEY: the innermost namespace. */
@@ -180,6 +185,21 @@ static int proc_status_last(const char *text, const char *key, pid_t *valuep)
 		return -ESRCH;
 	*valuep = (pid_t)value;
 	return 0;
+}
+
+int proc_ids(pid_t tid, pid_t *tgidp, mode_t *umaskp, pid_t *innerp)
+{
+	char text[PROC_TEXT_MAX];
+	int r;
+
+	*innerp = 0;
+	r = proc_read(tid, "status", text);
+	if (r == 0)
+		r = proc_parse_ids(text, tgidp, umaskp);
+	/* Only a line that is followed by another one is whole. */
+	if (r == 0 && strstr(text, "\nNSpid:"))
+		r = proc_status_last(text, "\nNStgid:", innerp);
+	return r;
 }
 
 int proc_inner_ids(pid_t tid, pid_t *tgidp, pid_t *tidp)

@@ -18,6 +18,10 @@ int proc_parent(pid_t pid, pid_t *parentp) _must_use_;
 int proc_start_ticks(pid_t pid, uint64_t *ticksp) _must_use_;
 /* Thread-group id of a thread, and its file mode creation mask (either pointer may be NULL). */
 int proc_tgid_umask(pid_t tid, pid_t *tgidp, mode_t *umaskp) _must_use_;
+/* The same, and NStgid as proc_inner_ids() gives it, from one snapshot. *INNERP is 0 when the list
+ * of groups is so long that it takes a read of its own. */
+int proc_ids(pid_t tid, pid_t *tgidp, mode_t *umaskp, pid_t *innerp) _must_use_;
+
 /* Pid of TID's thread group, and of the thread, in the innermost pid namespace (NStgid, NSpid). */
 int proc_inner_ids(pid_t tid, pid_t *tgidp, pid_t *tidp) _must_use_;
 /* Device and inode of /proc/PID/ns/NAME ("user", "pid", "mnt"). */

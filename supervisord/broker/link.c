@@ -2,8 +2,10 @@
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 #include "supervisord/broker/link.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -224,7 +226,24 @@ int link_ask(struct link *link, const struct request *request, const struct poli
 
 /* Records ---------- */
 
-int link_item_add(struct link *link, json_t *record, struct link_gate *gate)
+/* TEXT, a JSON object, with one or two more members. */
+static char *add_serial(const char *text, uint64_t n, uint64_t lost)
+{
+	size_t size = strlen(text) - 1; /* without the brace */
+	char *whole = malloc(size + 80);
+	char *at = whole + size;
+
+	if (!whole)
+		return NULL;
+	memcpy(whole, text, size);
+	at += snprintf(at, 32, ",\"n\":%" PRIu64, n);
+	if (lost)
+		at += snprintf(at, 32, ",\"lost\":%" PRIu64, lost);
+	memcpy(at, "}", 2);
+	return whole;
+}
+
+int link_item_add(struct link *link, const char *text, struct link_gate *gate)
 {
 	struct link_item *item;
 
@@ -236,10 +255,7 @@ int link_item_add(struct link *link, json_t *record, struct link_gate *gate)
 	if (!item)
 		return err_trace(-ENOMEM);
 	item->n = link->next_n + 1;
-	json_object_set_new(record, "n", json_integer((json_int_t)item->n));
-	if (link->n_lost)
-		json_object_set_new(record, "lost", json_integer((json_int_t)link->n_lost));
-	item->text = json_write(record);
+	item->text = add_serial(text, item->n, link->n_lost);
 	if (!item->text) {
 		free(item);
 		return err_trace(-ENOMEM);
@@ -252,12 +268,17 @@ int link_item_add(struct link *link, json_t *record, struct link_gate *gate)
 	link->n_items++;
 	*link->items_end = item;
 	link->items_end = &item->next;
+	if (!link->unsent)
+		link->unsent = item;
+	link->n_unsent++;
+	link->n_gated += gate != NULL;
 	return 0;
 }
 
 int link_record(struct link *link, json_t *record, bool gated)
 {
 	_cleanup_(json_decrefp) json_t *owned = record;
+	_cleanup_(freep) char *text = NULL;
 	struct link_gate gate = {0};
 	int r;
 
@@ -266,11 +287,17 @@ int link_record(struct link *link, json_t *record, bool gated)
 	json_object_set_new(owned, "session", json_string(link->session));
 	/* When it happened; the log adds when it was written. */
 	json_object_set_new(owned, "at_usec", json_integer((json_int_t)clock_realtime_usec()));
+	/* Before the lock: others wait for it. The serial is not for the caller to give. */
+	(void)json_object_del(owned, "n");
+	(void)json_object_del(owned, "lost");
+	text = json_write(owned);
+	if (!text)
+		return err_trace(-ENOMEM);
 	pthread_mutex_lock(&link->lock);
 	if (link->closed)
 		r = -ESHUTDOWN;
 	else
-		r = link_item_add(link, owned, gated ? &gate : NULL);
+		r = link_item_add(link, text, gated ? &gate : NULL);
 	if (r == 0) {
 		/* The thread looks every 50 ms by itself once there is a first one. */
 		if (gated || link->n_items == 1 || link->n_items == LINK_GROUP_RECORDS)

@@ -22,12 +22,32 @@ static void open_gate(struct link *link, struct link_item *item, int r)
 	pthread_cond_broadcast(&link->changed);
 }
 
+/* The first unsent item is under way. */
+static void item_sent(struct link *link)
+{
+	link->n_unsent--;
+	link->n_gated -= link->unsent->gate != NULL;
+	link->unsent = link->unsent->next;
+}
+
+/* All items are to be sent, also those that were. */
+static void unsend(struct link *link)
+{
+	link->unsent = link->items;
+	link->n_unsent = link->n_items;
+	link->n_gated = 0;
+	for (const struct link_item *item = link->items; item; item = item->next)
+		link->n_gated += item->gate != NULL;
+}
+
 /* Somebody has these: drop them. */
 static void drop_items(struct link *link, uint64_t last_n)
 {
 	while (link->items && link->items->n <= last_n) {
 		struct link_item *item = link->items;
 
+		if (link->unsent == item)
+			item_sent(link);
 		open_gate(link, item, 0);
 		link->items = item->next;
 		if (!link->items)
@@ -55,8 +75,7 @@ void link_records_reset(struct link *link)
 {
 	while (link->batches)
 		remove_batch(link, link->batches);
-	for (struct link_item *item = link->items; item; item = item->next)
-		item->sent = false;
+	unsend(link);
 }
 
 void link_records_deinit(struct link *link)
@@ -140,57 +159,43 @@ static void send_batch(struct link *link, struct buf *buf, uint64_t last_n, uint
 
 /* Direct ---------- */
 
-static bool is_due(const struct link *link, const struct link_item *first, bool *gatedp)
+static bool is_due(const struct link *link, bool *gatedp)
 {
-	size_t n = 0;
-
 	/* Nothing more will come. */
-	*gatedp = link->closed;
-	for (const struct link_item *item = first; item; item = item->next) {
-		*gatedp |= item->gate != NULL;
-		n++;
-	}
-	if (*gatedp || n >= LINK_GROUP_RECORDS)
+	*gatedp = link->closed || link->n_gated > 0;
+	if (*gatedp || link->n_unsent >= LINK_GROUP_RECORDS)
 		return true;
-	return first && clock_monotonic_usec() >= first->queued_usec + LINK_GROUP_USEC;
-}
-
-static struct link_item *first_unsent(const struct link *link)
-{
-	struct link_item *item = link->items;
-
-	while (item && item->sent)
-		item = item->next;
-	return item;
+	return clock_monotonic_usec() >= link->unsent->queued_usec + LINK_GROUP_USEC;
 }
 
 bool link_records_unsent(const struct link *link)
 {
-	return first_unsent(link) != NULL;
+	return link->unsent != NULL;
 }
 
 static void step_direct(struct link *link)
 {
-	struct link_item *item = first_unsent(link);
 	bool gated;
 
-	if (!item || !is_due(link, item, &gated))
+	if (!link->unsent || !is_due(link, &gated))
 		return;
-	while (item && link->n_batches < LINK_BATCHES_MAX && !link->lost &&
+	while (link->unsent && link->n_batches < LINK_BATCHES_MAX && !link->lost &&
 		link->mode == LINK_DIRECT) {
 		_cleanup_(buf_deinit) struct buf buf;
 		uint64_t last_n = 0;
 
 		buf_init(&buf, BUS_MESSAGE_MAX);
 		(void)buf_printf(&buf, "{\"gated\":%s,\"records\":[", gated ? "true" : "false");
-		for (unsigned n = 0; item && n < LINK_BATCH_MAX; item = item->next, n++) {
+		for (unsigned n = 0; link->unsent && n < LINK_BATCH_MAX; n++) {
+			const struct link_item *item = link->unsent;
+
 			if (n > 0 && buf.size + item->size > LINK_BATCH_BYTES)
 				break;
 			if (n > 0)
 				(void)buf_putc(&buf, ',');
 			(void)buf_append(&buf, item->text, item->size);
-			item->sent = true;
 			last_n = item->n;
+			item_sent(link);
 		}
 		(void)buf_puts(&buf, "]}");
 		send_batch(link, &buf, last_n, 0);
@@ -205,6 +210,7 @@ static void spool_failed(struct link *link, int r)
 	log_warn_r(r, "records can be kept neither in the log nor in the spool");
 	for (struct link_item *item = link->items; item; item = item->next)
 		open_gate(link, item, r);
+	link->n_gated = 0;
 }
 
 void link_records_spool(struct link *link)
@@ -243,8 +249,7 @@ static void try_again(struct link *link)
 {
 	if (!link->bus || link->n_batches || clock_monotonic_usec() < link->next_try_usec)
 		return;
-	for (struct link_item *item = link->items; item; item = item->next)
-		item->sent = false;
+	unsend(link);
 	link->spool_offset = 0;
 	link->mode = spool_is_empty(link->spool) ? LINK_DIRECT : LINK_REPLAYING;
 }
@@ -311,7 +316,7 @@ void link_records_step(struct link *link)
 
 uint64_t link_records_due(const struct link *link)
 {
-	const struct link_item *item = first_unsent(link);
+	const struct link_item *item = link->unsent;
 
 	if (link->mode == LINK_SPOOLING)
 		return link->bus ? link->next_try_usec : UINT64_MAX;

@@ -58,7 +58,6 @@ struct link_item {
 	uint64_t n;
 	uint64_t queued_usec;   /* monotonic */
 	struct link_gate *gate; /* NULL = nobody waits */
-	bool sent;
 };
 
 struct link_batch {
@@ -100,7 +99,10 @@ struct link {
 	struct link_ask *asks;
 	uint64_t next_ask;
 	struct link_item *items, **items_end;
-	size_t n_items;
+	struct link_item
+		*unsent; /* the first of items that was not sent; those behind it neither */
+	size_t n_items, n_unsent;
+	size_t n_gated; /* of the unsent, those that somebody waits for */
 	uint64_t next_n;
 	uint64_t n_lost;
 	struct grant *grants[LINK_GRANTS_MAX];
@@ -130,8 +132,9 @@ void link_ask_free(struct link_ask *ask);
 /* With the lock held: adds a copy-free grant (taken). */
 void link_grant_add(struct link *link, struct grant *grant);
 void link_grant_remove(struct link *link, const char *id);
-/* With the lock held: queues a record text (taken) with its serial. */
-int link_item_add(struct link *link, json_t *record, struct link_gate *gate) _must_use_;
+/* With the lock held: queues the record TEXT (copied; an object that has members) with its serial.
+ */
+int link_item_add(struct link *link, const char *text, struct link_gate *gate) _must_use_;
 
 /* link_thread.c */
 void *link_thread_main(void *userdata);

@@ -26,8 +26,9 @@ struct notification {
 	bool have_ids;
 	pid_t tgid;
 	mode_t umask;
-	int pidfd;      /* of the thread group, or -1; closed by the dispatcher */
-	int exec_errno; /* scratch of exec handling */
+	pid_t inner_tgid; /* in the innermost pid namespace, 0 = not known */
+	int pidfd;        /* of the thread group, or -1; closed by the dispatcher */
+	int exec_errno;   /* scratch of exec handling */
 };
 
 typedef void (*notification_fn)(struct notification *n);

@@ -95,7 +95,7 @@ int target_ids(struct notification *n)
 
 	if (n->have_ids)
 		return 0;
-	r = proc_tgid_umask(n->tid, &n->tgid, &n->umask);
+	r = proc_ids(n->tid, &n->tgid, &n->umask, &n->inner_tgid);
 	if (r < 0 || !notification_valid(n))
 		return -ESRCH;
 	n->have_ids = true;
@@ -165,7 +165,6 @@ int target_open_base(struct notification *n, int dir_fd, int *fdp)
 
 int target_describe(struct notification *n, struct request *request)
 {
-	pid_t inner = 0;
 	int r;
 
 	r = target_ids(n);
@@ -183,10 +182,11 @@ int target_describe(struct notification *n, struct request *request)
 		if (r < 0)
 			return r == -ENOMEM ? r : -ESRCH;
 	}
-	r = proc_inner_ids(n->tid, &inner, NULL);
+	if (n->inner_tgid == 0)
+		r = proc_inner_ids(n->tid, &n->inner_tgid, NULL);
 	if (r < 0)
 		return -ESRCH;
-	request->inner_pid = inner;
+	request->inner_pid = n->inner_tgid;
 	r = proc_start_ticks(n->tgid, &request->start_ticks);
 	if (r < 0)
 		return -ESRCH;
