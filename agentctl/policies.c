@@ -51,6 +51,7 @@ static const char *file_fault(const struct stat *st, enum policy_layer layer)
 	return NULL;
 }
 
+ANALYZER_ARRAY_BEGIN
 int policies_read_file(struct session_spec *spec, const char *file, enum policy_layer layer)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
@@ -84,6 +85,7 @@ int policies_read_file(struct session_spec *spec, const char *file, enum policy_
 	spec->n_policies++;
 	return -1;
 }
+ANALYZER_ARRAY_END
 
 static int is_policy(const struct dirent *entry)
 {

@@ -155,6 +155,7 @@ static char *script_interpreter(const char *path)
 	return *name == '/' ? resolve(name, true) : NULL;
 }
 
+ANALYZER_ARRAY_BEGIN
 static int build_exec(struct builder *builder, const char *const *words, size_t n)
 {
 	struct request *request = builder->request;
@@ -179,6 +180,7 @@ static int build_exec(struct builder *builder, const char *const *words, size_t 
 		request->interpreter = script_interpreter(request->path);
 	return 0;
 }
+ANALYZER_ARRAY_END
 
 static int set_host(struct builder *builder, const char *text)
 {

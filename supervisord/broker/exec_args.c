@@ -151,6 +151,7 @@ static int copy_strings(struct exec_reader *reader, uint64_t addr, struct exec_a
 	}
 }
 
+ANALYZER_ARRAY_BEGIN
 int exec_args_copy(struct exec_reader *reader, uint64_t addr, struct exec_args *args)
 {
 	size_t alloc = 0;
@@ -172,6 +173,7 @@ int exec_args_copy(struct exec_reader *reader, uint64_t addr, struct exec_args *
 		free(empty);
 	return r;
 }
+ANALYZER_ARRAY_END
 
 int exec_args_for_script(struct exec_args *args, const struct exec_image *image, const char *script)
 {
@@ -199,6 +201,7 @@ int exec_args_for_script(struct exec_args *args, const struct exec_image *image,
 	return 0;
 }
 
+ANALYZER_ARRAY_BEGIN
 int exec_args_dup(const struct exec_args *args, char ***itemsp, size_t *np)
 {
 	struct exec_args copy = {.items = calloc(args->n + 1, sizeof(char *))};
@@ -216,6 +219,7 @@ int exec_args_dup(const struct exec_args *args, char ***itemsp, size_t *np)
 	*np = copy.n;
 	return 0;
 }
+ANALYZER_ARRAY_END
 
 size_t exec_args_size(const struct exec_args *args)
 {

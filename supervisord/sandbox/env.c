@@ -38,6 +38,7 @@ const char *plan_get_env(const struct plan *plan, const char *name)
 	return entry ? *entry + strlen(name) + 1 : NULL;
 }
 
+ANALYZER_ARRAY_BEGIN
 /* Takes ENTRY, also on failure. */
 static int env_put(struct plan *plan, char *entry)
 {
@@ -97,6 +98,7 @@ static int add_callers(
 	}
 	return 0;
 }
+ANALYZER_ARRAY_END
 
 /* TMPDIR must be usable inside: the caller's stays when it will be there, else it becomes the
  * private one. */

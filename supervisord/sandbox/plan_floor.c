@@ -43,6 +43,7 @@ static void floor_deinit(struct floor *floor)
 	free(floor->grants);
 }
 
+ANALYZER_ARRAY_BEGIN
 static int grant_add(struct floor *floor, const char *path, unsigned access)
 {
 	_cleanup_(freep) char *own_path = NULL;
@@ -66,6 +67,7 @@ static int grant_add(struct floor *floor, const char *path, unsigned access)
 	grown->access = access;
 	return 0;
 }
+ANALYZER_ARRAY_END
 
 static void names_free(char **names, size_t n)
 {
@@ -94,6 +96,7 @@ static bool is_wanted(DIR *dir, const struct dirent *entry, bool only_folders)
 	return type == DT_DIR || (type != DT_LNK && !only_folders);
 }
 
+ANALYZER_ARRAY_BEGIN
 /* The names in a folder, sorted, links left out (what they point to is judged under its own name).
  * None at all when there are too many, so that the outcome does not depend on the order of the file
  * system. */
@@ -143,6 +146,7 @@ static int names_read(
 	*np = n;
 	return 0;
 }
+ANALYZER_ARRAY_END
 
 static bool is_real_folder(const char *path)
 {
