@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "supervisord/base/display.h"
 #include "supervisord/base/error.h"
@@ -68,6 +69,29 @@ static int check_standard(char **messagep)
 			return failed(messagep, -EISDIR,
 				fd == 0 ? "standard input is a folder"
 					: "standard output is a folder");
+	}
+	return 0;
+}
+
+/* Where the session gets no terminal of its own, its programs write to the person's: but who may
+ * read it gets what is typed there to others, and job control does not stop a process of another
+ * session.
+ */
+static int narrow_outputs(char **messagep)
+{
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		_cleanup_(closep) int narrow = -1;
+		int flags = fcntl(fd, F_GETFL);
+		char link[32];
+
+		if (flags < 0 || !isatty(fd) || (flags & O_ACCMODE) == O_WRONLY)
+			continue;
+		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		narrow = open(
+			link, O_WRONLY | O_NOCTTY | O_CLOEXEC | (flags & (O_APPEND | O_NONBLOCK)));
+		if (narrow < 0 || dup2(narrow, fd) < 0)
+			return failed(messagep, err_errno(),
+				"opening the terminal of the output for writing only");
 	}
 	return 0;
 }
@@ -205,6 +229,8 @@ static int start_session(struct start *start, struct launch *launch, char **mess
 {
 	int r = check_standard(messagep);
 
+	if (r == 0 && !start->spec->pty)
+		r = narrow_outputs(messagep);
 	if (r < 0)
 		return r;
 	r = prepare(start, launch);

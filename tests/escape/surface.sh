@@ -62,4 +62,13 @@ for name in x32 int80; do
 done
 is 'no descriptor is inherited' "$(result descriptor)" ''
 is 'no descriptor is the listener' "$(run --no-ask -- sh -c 'ls -l /proc/self/fd' </dev/null | grep -c seccomp)" 0
+# Output on the person's terminal, input from elsewhere: what is typed there is for others.
+if command -v script >/dev/null; then
+    reads="try: __import__('os').read(1, 1)
+except OSError as e: print('not to be read', e.errno)"
+    like 'a terminal for output is not read' \
+        "$(echo typed | script -qec "agentctl run --no-ask -- /usr/bin/python3 -c \"$reads\" </dev/null" /dev/null)" 'not to be read 9'
+else
+    skip 'a terminal for output is not read' 'no script program'
+fi
 log_ok 'the log verifies'
