@@ -147,9 +147,38 @@ if command -v fish >/dev/null 2>&1; then
 else
     skip 'fish completes' 'there is no fish'
 fi
+# zsh completes only on a terminal: one of its own, where compadd also tells what it is given.
+cat >"$E2E/complete.zsh" <<'EOF'
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "PS1= ; unset zle_bracketed_paste; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D
+compadd() {
+    local -a hits
+    if [[ -z \${argv[(r)-[OAD]]} ]]; then
+        builtin compadd -O hits \"\$@\"
+        print -rl -- \$hits >>$2
+    fi
+    builtin compadd \"\$@\"
+}
+print READ\"Y\""
+zpty -r z x '*READY*'
+zpty -n -w z "$3"$'\t'
+zpty -n -w z $'\x15print DO"NE"\n'
+zpty -r z x '*DONE*'
+zpty -d z
+EOF
+zsh_completed() {
+    : >"$E2E/offered"
+    timeout 30 zsh -f "$E2E/complete.zsh" "$COMPLETIONS" "$E2E/offered" "$1" >/dev/null 2>&1 </dev/null
+    sort -u "$E2E/offered" | xargs
+}
 if command -v zsh >/dev/null 2>&1; then
-    is 'the completion for zsh is loaded' "$(zsh -f -c "fpath=($COMPLETIONS \$fpath); autoload -Uz compinit
-        compinit -u -D && autoload -Uz +X _agentctl && print -r -- \$_comps[agentctl]" 2>&1)" _agentctl
+    is 'zsh completes verbs' "$(zsh_completed 'agentctl log ')" 'show tail verify'
+    is 'verbs behind help' "$(zsh_completed 'agentctl help daemon ')" 'start status stop'
+    is 'options' "$(zsh_completed 'agentctl daemon stop --')" '--force --help'
+    is 'values' "$(zsh_completed 'agentctl run --profile ')" core
+    is 'commands behind run' "$(zsh_completed 'agentctl run --no-ask -- mkfif')" mkfifo
+    is 'the words of policy explain' "$(zsh_completed 'agentctl policy explain connect ')" 'tcp udp unix'
 else
-    skip 'the completion for zsh is loaded' 'there is no zsh'
+    skip 'zsh completes' 'there is no zsh'
 fi
