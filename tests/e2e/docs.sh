@@ -160,7 +160,9 @@ compadd() {
     fi
     builtin compadd \"\$@\"
 }
-print READ\"Y\""
+# Only when the line editor has the terminal is a tab a tab.
+zle-line-init() { print -n READ\"Y\" }
+zle -N zle-line-init"
 zpty -r z x '*READY*'
 zpty -n -w z "$3"$'\t'
 zpty -n -w z $'\x15print DO"NE"\n'
