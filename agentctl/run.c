@@ -26,7 +26,8 @@ static const char help[] =
 	"  -t, --timeout SPAN         end the session after 30s, 10m, 2h ...\n"
 	"      --allow-reduced LAYER  go on without a layer of protection that this system lacks:\n"
 	"                             userns (user namespaces)\n"
-	"  -v, --verbose              show what was denied even when nobody looks at a terminal\n"
+	"  -v, --verbose              show what was denied, also when the command succeeded or\n"
+	"                             nobody looks at a terminal\n"
 	"\n"
 	"Exit status: that of COMMAND; 128+N when signal N ended it; 125 when the supervisor "
 	"failed;\n"
@@ -89,7 +90,7 @@ static int run_session(const struct dirs *dirs, const struct session_spec *spec,
 		run_plain(&run);
 	if (run.notices.size > 0)
 		(void)fputs(run.notices.data, stderr);
-	if (run.status != 0 && (verbose || isatty(STDERR_FILENO)))
+	if (verbose || (run.status != 0 && isatty(STDERR_FILENO)))
 		run_footer(&run, dirs->control);
 	run_deinit(&run);
 	return run.status;

@@ -109,6 +109,8 @@ is 'without a terminal the status is that of the command' $? 0
 
 # Denials and records ------------------------------------------------------------------------------------------
 echo secret >"$HOME/notes.txt"
+like '--verbose tells what a command that succeeded was denied' \
+    "$(run --no-ask --verbose -- sh -c 'cat ~/notes.txt; true' 2>&1 </dev/null)" 'denied  read .*/notes.txt'
 out=$(run --no-ask --verbose -- cat "$HOME/notes.txt" 2>&1 </dev/null)
 like 'the footer tells of denials' "$out" 'denied  read .*notes.txt'
 like 'why tells the rule' "$(agentctl why)" 'rule  .*core'
