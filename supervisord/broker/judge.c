@@ -3,6 +3,8 @@
 
 #include "supervisord/broker/judge.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "policy-lang/policy.h"
@@ -72,6 +74,34 @@ static void judge_push(struct judge *judge, struct request *request, const char 
 	judge->requests[judge->n_requests++] = TAKE_PTR(owned);
 }
 
+static bool changes(enum op op)
+{
+	return op == OP_WRITE || op == OP_CREATE || op == OP_RENAME || op == OP_LINK;
+}
+
+/* A file HEAD beside a .git: once that is no valid repository any more (all but its settings and
+ * hooks may be changed), git takes the folder around it for one, with the settings and hooks there.
+ * So it is judged as making those of the .git. */
+static void judge_add_bare(struct judge *judge, const struct path *path)
+{
+	struct fresh_repos *repos = judge->n->broker->fresh;
+	_cleanup_(closep) int fd = -1;
+	_cleanup_(freep) char *name = NULL;
+
+	if (path->parent_fd < 0 || strcmp(path->name, "HEAD") != 0)
+		return;
+	fd = openat(path->parent_fd, ".git", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (asprintf(&name, "%.*s.git/config", (int)(strlen(path->real) - strlen(path->name)),
+		    path->real) < 0) {
+		name = NULL;
+		judge_fail(judge, -ENOMEM);
+		return;
+	}
+	judge_add_name(judge, OP_CREATE, name, repos && fresh_repos_is(repos, fd));
+}
+
 void judge_add(struct judge *judge, const struct path *path, enum op op, const char *other)
 {
 	struct request *request = path_request(judge->n, path, op);
@@ -94,6 +124,8 @@ void judge_add(struct judge *judge, const struct path *path, enum op op, const c
 	judge_push(judge, request, other);
 	if (second)
 		judge_push(judge, second, other);
+	if (changes(op))
+		judge_add_bare(judge, path);
 }
 
 enum verdict judge_peek(

@@ -79,8 +79,13 @@ static void repository(void)
 	refused("a link as the settings of a submodule",
 		symlink("../../plain", "repo/.git/modules/x"));
 	rmdir("repo/.git/modules");
-	refused("the workspace as a repository", open("HEAD", O_WRONLY | O_CREAT, 0644));
-	refused("a HEAD moved there", rename("repo/.git/HEAD", "HEAD"));
+	refused("a repository around a repository", open("repo/HEAD", O_WRONLY | O_CREAT, 0644));
+	refused("its HEAD moved there", rename("repo/.git/HEAD", "repo/HEAD"));
+	refused("a link as that HEAD", symlink(".git/HEAD", "repo/HEAD"));
+	worked("a folder for a bare repository", mkdir("bare", 0755));
+	worked("its HEAD", open("bare/HEAD", O_WRONLY | O_CREAT, 0644));
+	unlink("bare/HEAD");
+	rmdir("bare");
 	worked("its objects can be written", open("repo/.git/objects-x", O_WRONLY | O_CREAT, 0644));
 }
 
