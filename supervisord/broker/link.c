@@ -275,6 +275,17 @@ int link_item_add(struct link *link, const char *text, struct link_gate *gate)
 	return 0;
 }
 
+/* With the lock held, which it lets go. An agent that is faster than the log is slowed down rather
+ * than refused; a daemon that hangs is found out meanwhile, and the spool takes its place. */
+static void wait_for_room(struct link *link)
+{
+	struct timespec until = monotonic_after(LINK_RECORDS_WAIT_USEC);
+
+	while (!link->closed && link->n_items >= LINK_RECORDS_MANY)
+		if (pthread_cond_timedwait(&link->changed, &link->lock, &until) == ETIMEDOUT)
+			return;
+}
+
 int link_record(struct link *link, json_t *record, bool gated)
 {
 	_cleanup_(json_decrefp) json_t *owned = record;
@@ -294,13 +305,14 @@ int link_record(struct link *link, json_t *record, bool gated)
 	if (!text)
 		return err_trace(-ENOMEM);
 	pthread_mutex_lock(&link->lock);
+	wait_for_room(link);
 	if (link->closed)
 		r = -ESHUTDOWN;
 	else
 		r = link_item_add(link, text, gated ? &gate : NULL);
 	if (r == 0) {
 		/* The thread looks every 50 ms by itself once there is a first one. */
-		if (gated || link->n_items == 1 || link->n_items == LINK_GROUP_RECORDS)
+		if (gated || link->n_unsent == 1 || link->n_unsent == LINK_GROUP_RECORDS)
 			link_wake(link);
 		while (gated && !gate.done)
 			pthread_cond_wait(&link->changed, &link->lock);

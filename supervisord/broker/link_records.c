@@ -43,6 +43,8 @@ static void unsend(struct link *link)
 /* Somebody has these: drop them. */
 static void drop_items(struct link *link, uint64_t last_n)
 {
+	bool many = link->n_items >= LINK_RECORDS_MANY;
+
 	while (link->items && link->items->n <= last_n) {
 		struct link_item *item = link->items;
 
@@ -56,6 +58,8 @@ static void drop_items(struct link *link, uint64_t last_n)
 		free(item->text);
 		free(item);
 	}
+	if (many && link->n_items < LINK_RECORDS_MANY)
+		pthread_cond_broadcast(&link->changed);
 }
 
 static void remove_batch(struct link *link, struct link_batch *batch)

@@ -20,6 +20,8 @@
 #define LINK_RETRY_USEC USEC_PER_SEC
 #define LINK_CALL_USEC (10 * USEC_PER_SEC)
 #define LINK_RECORDS_MAX 65536
+#define LINK_RECORDS_MANY 4096 /* then those who add more wait a while for the daemon */
+#define LINK_RECORDS_WAIT_USEC (5 * USEC_PER_SEC)
 #define LINK_BATCH_MAX 256
 #define LINK_BATCH_BYTES (1024u * 1024)
 #define LINK_BATCHES_MAX 32

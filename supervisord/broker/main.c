@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -55,6 +56,9 @@ int main(int argc, char **argv)
 	if (fd_set_cloexec(SPEC_FD, true) < 0 || fd_set_cloexec(RUN_FD, true) < 0)
 		return 125;
 	block_signals();
+	/* The threads take turns rather than run at once, and what one allocates another frees: an
+	 * arena for each would only keep memory. */
+	(void)mallopt(M_ARENA_MAX, 1);
 	if (sodium_init() < 0)
 		return run_channel_fail(RUN_FD, 125, "libsodium cannot start");
 	r = spec_from_fd(SPEC_FD, &spec);

@@ -14,7 +14,7 @@
 #include "supervisord/proto/request.h"
 
 #define RECORD_KEYS_MAX                                                                            \
-	(1u << 20) /* distinct decisions remembered; later ones are recorded each time */
+	(1u << 16) /* distinct decisions remembered; later ones are recorded each time */
 
 struct link;
 struct record_table;
