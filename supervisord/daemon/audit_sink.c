@@ -12,7 +12,7 @@
 #include "supervisord/base/log.h"
 
 #define GROUP_USEC (50 * USEC_PER_MSEC)
-#define GROUP_RECORDS 64
+#define GROUP_RECORDS 512 /* each commit syncs three times */
 #define RETRY_USEC USEC_PER_SEC
 #define TICK_USEC (300 * USEC_PER_SEC)
 #define BACKLOG_MAX 256
