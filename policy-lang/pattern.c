@@ -143,7 +143,8 @@ static bool glob_match(const struct component *glob, const char *text, size_t si
 static bool component_match(const struct component *component, const char *text, size_t size)
 {
 	if (component->kind == COMPONENT_LITERAL)
-		return component->size == size && !memcmp(component->text, text, size);
+		return component->size == size && (size == 0 || component->text[0] == text[0]) &&
+		       !memcmp(component->text, text, size);
 	return component->kind == COMPONENT_GLOB && glob_match(component, text, size);
 }
 
