@@ -127,7 +127,7 @@ void handle_truncate(struct notification *n)
 		r = err_errno();
 	if (r < 0) {
 		reply_errno(n, -r);
-	} else if (judge_floor(n, &path, PLAN_MODIFY)) {
+	} else if (judge_floor(n, &path, PLAN_MODIFY | PLAN_TRUNCATE)) {
 		(void)reply_continue(n, CONTINUE_FLOOR);
 	} else {
 		char link[PATH_FD_LINK_MAX];

@@ -49,6 +49,8 @@ static unsigned open_access(const struct open_call *call, bool folder)
 		access |= folder ? PLAN_LIST : PLAN_READ;
 	if (open_writes(call))
 		access |= PLAN_MODIFY;
+	if (call->flags & O_TRUNC)
+		access |= PLAN_TRUNCATE;
 	return access;
 }
 
@@ -326,7 +328,7 @@ static int open_missing(
 	struct notification *n, const struct path *path, const struct open_call *call)
 {
 	static const enum op ops[] = {OP_CREATE, OP_WRITE};
-	unsigned access = PLAN_MODIFY | (open_reads(call) ? PLAN_READ : 0u);
+	unsigned access = PLAN_MODIFY | open_access(call, false);
 	struct judge judge;
 	bool allowed, pointer;
 	int r;

@@ -13,6 +13,7 @@
 #include "supervisord/base/error.h"
 #include "supervisord/base/file.h"
 #include "supervisord/sandbox/plan.h"
+#include "supervisord/sandbox/plan_parts.h"
 #include "supervisord/sandbox/syscalls.h"
 
 /* Newer than the build's <linux/seccomp.h> may be. */
@@ -30,6 +31,10 @@ static void context_releasep(scmp_filter_ctx *context)
 
 static uint32_t action_of(const struct plan *plan, const struct syscall_entry *entry)
 {
+	/* Its flags are behind a pointer: where it goes on in the kernel they may have become
+	 * O_TRUNC, which this Landlock does not look at. Libraries fall back to openat. */
+	if (entry->nr == SYS_openat2 && plan->landlock_abi < LANDLOCK_TRUNCATES)
+		return SCMP_ACT_ERRNO(ENOSYS);
 	switch (entry->disposition) {
 	case SYSCALL_ALLOW:
 		/* "ipc": without a namespace these reach every session of the user. */

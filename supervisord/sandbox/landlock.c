@@ -77,7 +77,7 @@ static uint64_t handled_fs(int abi)
 
 	if (abi >= 2)
 		rights |= FS_REFER;
-	if (abi >= 3)
+	if (abi >= LANDLOCK_TRUNCATES)
 		rights |= FS_TRUNCATE;
 	if (abi >= 5)
 		rights |= FS_IOCTL_DEV;

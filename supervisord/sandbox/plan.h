@@ -20,6 +20,8 @@ enum plan_access {
 	PLAN_LIST = 1 << 1,   /* read folders */
 	PLAN_MODIFY = 1 << 2, /* write, create, delete, rename, link below */
 	PLAN_START = 1 << 3,  /* the kernel may read files to start them as programs */
+	/* Asked for only: cut files, which Landlock knows from its third ABI on. */
+	PLAN_TRUNCATE = 1 << 4,
 };
 
 enum plan_step_kind {

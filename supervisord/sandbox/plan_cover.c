@@ -53,5 +53,7 @@ bool plan_floor_covers(const struct plan *plan, unsigned access, const char *pat
 	have = plan_access_of(plan, path);
 	if (have & PLAN_READ)
 		have |= PLAN_START; /* what may be read may be started */
+	if (have & PLAN_MODIFY && plan->landlock_abi >= LANDLOCK_TRUNCATES)
+		have |= PLAN_TRUNCATE;
 	return (have & access) == access;
 }

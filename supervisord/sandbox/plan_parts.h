@@ -10,6 +10,9 @@
 
 #include "supervisord/sandbox/plan.h"
 
+/* The first ABI of Landlock that looks at truncate and O_TRUNC. */
+#define LANDLOCK_TRUNCATES 3
+
 /* Stands in the plan of a session without a mount namespace for the folder that launch_start()
  * makes. */
 #define PLAN_SESSION_TMP "/tmp/agent-supervisor-session-XXXXXX"

@@ -74,7 +74,8 @@ struct fixture {
 
 static void build(struct fixture *f, bool reads, bool cookie, bool userns)
 {
-	f->plan = (struct plan){.notify_reads = reads,
+	f->plan = (struct plan){.landlock_abi = 7,
+		.notify_reads = reads,
 		.cookie = cookie,
 		.user_ns = userns,
 		.pid_ns = userns,
@@ -144,6 +145,20 @@ static void foreign_architectures_die_and_x32_does_not_exist(void **state)
 		assert_int_equal(ASK(&f, nr | (int)0x80000000u, 0), ERR(ENOSYS));
 	}
 	assert_int_equal(ASK(&f, -1, 0), ERR(ENOSYS));
+	filter_deinit(&f.filter);
+}
+
+static void an_old_landlock_gets_no_flags_behind_a_pointer(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	build(&f, true, true, true);
+	filter_deinit(&f.filter);
+	f.plan.landlock_abi = 2;
+	assert_int_equal(filter_build(&f.plan, &f.filter), 0);
+	assert_int_equal(ASK(&f, SYS_openat2, 1, 1, 1, 1), ERR(ENOSYS));
+	assert_int_equal(ASK(&f, SYS_openat, 1, 1, O_TRUNC), NOTIFY);
 	filter_deinit(&f.filter);
 }
 
@@ -383,6 +398,7 @@ int main(void)
 		cmocka_unit_test(every_number_gets_what_the_table_says),
 		cmocka_unit_test(no_call_is_in_the_table_twice),
 		cmocka_unit_test(foreign_architectures_die_and_x32_does_not_exist),
+		cmocka_unit_test(an_old_landlock_gets_no_flags_behind_a_pointer),
 		cmocka_unit_test(opens_that_can_change_something_notify),
 		cmocka_unit_test(reads_notify_but_for_the_whole_cookie),
 		cmocka_unit_test(only_plain_sockets_can_be_made),

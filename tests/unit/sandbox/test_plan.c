@@ -152,6 +152,11 @@ static void only_wholly_allowed_trees_are_writable_by_the_floor(void **state)
 	     "allow read,list,write,create,delete,rename,link,chmod \"/srv/**\"\n"
 	     "deny write \"/srv/**/.git/config\"\n");
 	assert_true(plan_floor_covers(s.plan, PLAN_MODIFY, "/dev/shm/x"));
+	s.plan->landlock_abi = 3;
+	assert_true(plan_floor_covers(s.plan, PLAN_MODIFY | PLAN_TRUNCATE, "/dev/shm/x"));
+	s.plan->landlock_abi = 2;
+	assert_true(plan_floor_covers(s.plan, PLAN_MODIFY, "/dev/shm/x"));
+	assert_false(plan_floor_covers(s.plan, PLAN_MODIFY | PLAN_TRUNCATE, "/dev/shm/x"));
 	assert_false(plan_floor_covers(s.plan, PLAN_MODIFY, "/usr/src/x"));
 	assert_false(plan_floor_covers(s.plan, PLAN_MODIFY, "/srv/x"));
 	session_deinit(&s);
