@@ -103,7 +103,7 @@ static int ruleset_new(const struct plan *plan)
 		if (plan_has(plan, PLAN_NET_CLOSED))
 			attr.handled_net = NET_BIND_TCP | NET_CONNECT_TCP;
 	}
-	if (plan->landlock_abi >= 6) {
+	if (plan->landlock_abi >= LANDLOCK_SCOPES) {
 		size = sizeof(attr);
 		if (plan_has(plan, PLAN_SCOPED))
 			attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;

@@ -101,22 +101,27 @@ static int choose_namespaces(struct plan *plan, const struct probe *probe,
 	const struct probe_result *user = &probe->items[PROBE_USERNS];
 	const struct probe_result *mount = &probe->items[PROBE_MOUNTNS];
 	bool full = user->ok && mount->ok && !spec->force_no_userns;
+	bool scoped = plan->landlock_abi >= LANDLOCK_SCOPES;
 
 	if (!full && !spec->reduced_userns)
 		return refuse(messagep, user->ok && !spec->force_no_userns ? mount : user,
+			"; or run with less protection: --allow-reduced userns");
+	/* Then a session could end everything of the user, and nobody would have accepted that. */
+	if (full && !probe->items[PROBE_PIDNS].ok && !scoped && !spec->reduced_userns)
+		return refuse(messagep, &probe->items[PROBE_PIDNS],
 			"; or run with less protection: --allow-reduced userns");
 	plan->user_ns = plan->mount_ns = full;
 	plan->pid_ns = full && probe->items[PROBE_PIDNS].ok;
 	plan->ipc_ns = full && probe->items[PROBE_IPCNS].ok;
 	if (!full)
 		plan->reduced =
-			plan->landlock_abi >= 6
-				? "user, mount, pid, ipc and uts namespaces"
-				: "user, mount, pid, ipc and uts namespaces, signals kept inside";
+			scoped ? "user, mount, pid, ipc and uts namespaces"
+			       : "user, mount, pid, ipc and uts namespaces, signals kept inside";
 	else if (!plan->pid_ns && !plan->ipc_ns)
-		plan->reduced = "pid and ipc namespaces";
+		plan->reduced = scoped ? "pid and ipc namespaces"
+				       : "pid and ipc namespaces, signals kept inside";
 	else if (!plan->pid_ns)
-		plan->reduced = "pid namespace";
+		plan->reduced = scoped ? "pid namespace" : "pid namespace, signals kept inside";
 	else if (!plan->ipc_ns)
 		plan->reduced = "ipc namespace";
 	return 0;
@@ -239,7 +244,7 @@ static int add_refusals(struct plan *plan)
 
 	if (plan->landlock_abi >= 4)
 		r = plan_add(plan, PLAN_NET_CLOSED, 0, "tcp", NULL);
-	if (r == 0 && plan->landlock_abi >= 6)
+	if (r == 0 && plan->landlock_abi >= LANDLOCK_SCOPES)
 		r = plan_add(plan, PLAN_SCOPED, 0, "signals, abstract sockets", NULL);
 	if (r == 0)
 		r = plan_add(plan, PLAN_NO_CAPS, 0, "capabilities", NULL);

@@ -12,6 +12,8 @@
 
 /* The first ABI of Landlock that looks at truncate and O_TRUNC. */
 #define LANDLOCK_TRUNCATES 3
+/* The first that keeps signals and abstract sockets inside. */
+#define LANDLOCK_SCOPES 6
 
 /* Stands in the plan of a session without a mount namespace for the folder that launch_start()
  * makes. */

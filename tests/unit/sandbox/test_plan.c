@@ -255,6 +255,25 @@ static void a_missing_layer_is_refused_with_its_remedy(void **state)
 	session_deinit(&s);
 }
 
+static void what_keeps_signals_inside_is_not_gone_without(void **state)
+{
+	(void)state;
+	session_init(&s, POLICY_OPEN);
+	session_command(&s, shell("true"));
+	s.probe.items[PROBE_PIDNS].ok = false;
+	s.probe.items[PROBE_LANDLOCK].value = 5;
+	assert_int_equal(
+		plan_build(&s.probe, s.policies, &s.spec, &s.plan, &s.message), PLAN_E_REFUSED);
+	assert_non_null(strstr(s.message, "--allow-reduced userns"));
+	free(s.message);
+	s.message = NULL;
+	s.spec.reduced_userns = true;
+	assert_int_equal(plan_build(&s.probe, s.policies, &s.spec, &s.plan, &s.message), 0);
+	assert_string_equal(s.plan->reduced, "pid namespace, signals kept inside");
+	assert_true(s.plan->mount_ns);
+	session_deinit(&s);
+}
+
 static void a_missing_pid_namespace_is_named_and_gone_without(void **state)
 {
 	(void)state;
@@ -349,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_pattern_that_may_match_anywhere_leaves_programs_startable),
 		cmocka_unit_test(programs_beside_a_denied_file_can_be_started),
 		cmocka_unit_test(a_missing_layer_is_refused_with_its_remedy),
+		cmocka_unit_test(what_keeps_signals_inside_is_not_gone_without),
 		cmocka_unit_test(a_missing_pid_namespace_is_named_and_gone_without),
 		cmocka_unit_test(a_tmpdir_that_is_not_there_inside_is_replaced),
 		cmocka_unit_test(the_environment_is_what_the_policy_lets_through),
