@@ -78,6 +78,56 @@ int connect_daemon(const struct dirs *dirs, struct client **clientp)
 	return err_trace(r);
 }
 
+/* Which of the supervisor's folders cannot be used? False when both can. */
+static bool explain_folders(const struct dirs *dirs)
+{
+	static const char *const variables[] = {"XDG_RUNTIME_DIR", "XDG_STATE_HOME"};
+	const char *const folders[] = {dirs->runtime, dirs->state};
+
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
+		_cleanup_(closep) int fd = -1;
+		int r = dir_open_private(folders[i], &fd);
+
+		if (r == 0)
+			continue;
+		out_error("the supervisor cannot use its folder %s (see %s): %s", folders[i],
+			variables[i],
+			r == -EPERM ? "it is not yours, or open to others; it takes mode 0700"
+				    : strerror(-r));
+		return true;
+	}
+	return false;
+}
+
+static void explain_start(const struct dirs *dirs, int r)
+{
+	_cleanup_(freep) char *program = NULL;
+
+	if (dirs_find_program("agent-supervisord", &program) == -ENOENT)
+		out_error("agent-supervisord is not beside this program: the installation is "
+			  "incomplete");
+	else if (explain_folders(dirs))
+		;
+	else if (r == -EPERM)
+		out_error("the control socket %s belongs to another user", dirs->control);
+	else if (r == -EHOSTDOWN || r == -ETIMEDOUT)
+		out_error("the supervisor %s; the end of %s/daemon.log says more",
+			r == -EHOSTDOWN ? "ended while it started" : "does not become ready",
+			dirs->state);
+	else
+		out_error("the supervisor could not be started: %s", strerror(-r));
+}
+
+int connect_start(const struct dirs *dirs)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	int r = client_connect_or_start(dirs->control, &client);
+
+	if (r < 0)
+		explain_start(dirs, r);
+	return r;
+}
+
 int connect_required(const struct dirs *dirs, struct client **clientp)
 {
 	int r = connect_daemon(dirs, clientp);

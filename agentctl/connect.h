@@ -18,6 +18,8 @@ bool connect_inside_session(void);
 int connect_daemon(const struct dirs *dirs, struct client **clientp) _must_use_;
 /* The same, but "no daemon" is a message too. */
 int connect_required(const struct dirs *dirs, struct client **clientp) _must_use_;
+/* Starts the daemon where none runs. 0; -errno after a message that says why not. */
+int connect_start(const struct dirs *dirs) _must_use_;
 
 /* Calls BUS_CONTROL's METHOD. 0 with a new reference; -errno after a message. PARAMETER (may be
  * NULL) is taken. */

@@ -56,7 +56,6 @@ static int read_flag(const struct verb *verb, struct options *options, bool *fla
 
 static int start_main(const struct verb *verb, struct options *options)
 {
-	_cleanup_(client_closep) struct client *client = NULL;
 	struct dirs dirs;
 	bool flag = false;
 	int r, status = read_flag(verb, options, &flag);
@@ -68,12 +67,10 @@ static int start_main(const struct verb *verb, struct options *options)
 		return EXIT_FAILED;
 	}
 	connect_dirs(&dirs);
-	r = client_connect_or_start(dirs.control, &client);
+	r = connect_start(&dirs);
 	dirs_deinit(&dirs);
-	if (r < 0) {
-		out_error("the supervisor could not be started: %s", strerror(-r));
+	if (r < 0)
 		return EXIT_FAILED;
-	}
 	puts("running");
 	return EXIT_OK;
 }

@@ -48,23 +48,6 @@ static void explain_launch(int r)
 		out_error("the session could not be started: %s", strerror(-r));
 }
 
-static int start_daemon(const struct dirs *dirs)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	int r = client_connect_or_start(dirs->control, &client);
-
-	if (r == 0)
-		return 0;
-	if (r == -EPERM)
-		out_error("the control socket %s belongs to another user", dirs->control);
-	else if (r == -ENOENT)
-		out_error("agent-supervisord is not beside this program: the installation is "
-			  "incomplete");
-	else
-		out_error("the supervisor could not be started: %s", strerror(-r));
-	return r;
-}
-
 /* Runs the session of SPEC and returns the exit status. */
 static int run_session(const struct dirs *dirs, const struct session_spec *spec, bool verbose)
 {
@@ -105,7 +88,7 @@ static int run_command(
 
 	if (status >= 0)
 		return status;
-	if (start_daemon(dirs) < 0)
+	if (connect_start(dirs) < 0)
 		return EXIT_SUPERVISOR;
 	return run_session(dirs, spec, options->verbose);
 }

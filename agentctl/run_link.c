@@ -62,6 +62,9 @@ static enum run_event take(
 	case RUN_STOPPED:
 		return RUN_EVENT_STOPPED;
 	case RUN_EXITED:
+		if (message->text[0])
+			buf_printf(&run->notices, "agentctl: the session was ended: %s\n",
+				message->text);
 		decide(run, status_of(message->value));
 		return RUN_EVENT_ENDED;
 	case RUN_FAILED:

@@ -237,7 +237,7 @@ static void session_report(
 		run_channel_fail(run_fd, end->exec_errno == ENOENT ? 127 : 126, "%s: %s", name,
 			strerror(end->exec_errno));
 	else
-		run_channel_send(run_fd, RUN_EXITED, end->wait_status, -1, NULL);
+		run_channel_send(run_fd, RUN_EXITED, end->wait_status, -1, end->why);
 }
 
 static json_t *session_status(const struct session_end *end)

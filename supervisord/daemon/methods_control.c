@@ -218,8 +218,10 @@ static int method_shutdown(
 		return r;
 	if (daemon->sessions.first && !force)
 		return control_refuse(message, BUS_ERROR_BUSY,
-			"%zu sessions run: their requests could not be asked about any more",
-			daemon->sessions.n_sessions);
+			"%zu %s, and nobody could be asked any more; end them first (agentctl ps, "
+			"agentctl stop), or use --force",
+			daemon->sessions.n_sessions,
+			daemon->sessions.n_sessions == 1 ? "session runs" : "sessions run");
 	r = reply_stopping(message);
 	daemon_stop(daemon);
 	return r;

@@ -104,6 +104,10 @@ is 'a signal to agentctl reaches the command' $? 143
 session_gone() { ! session_runs; }
 check 'the end of a session' wait_for session_gone
 is 'a time limit ends the session' "$(status run --timeout 1s -- sleep 1000)" 143
+like 'and says so' "$(run --timeout 1s -- sleep 1000 2>&1 </dev/null)" 'ended: time limit'
+mkdir -m 755 "$E2E/open" "$E2E/open/agent-supervisor"
+like 'a folder that cannot be used is named' \
+    "$(XDG_RUNTIME_DIR="$E2E/open" agentctl daemon start 2>&1)" "folder $E2E/open/agent-supervisor .*0700"
 setsid agentctl run -- sh -c 'exit 0' </dev/null >/dev/null 2>&1
 is 'without a terminal the status is that of the command' $? 0
 
