@@ -154,3 +154,27 @@ int connect_call(struct client *client, const char *method, json_t *parameter, j
 		out_error("the supervisor did not answer: %s", strerror(-r));
 	return r;
 }
+
+int connect_list(
+	const char *method, bool json, const char *empty, void (*print)(const json_t *list))
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	_cleanup_(json_decrefp) json_t *list = NULL;
+	struct dirs dirs;
+	int r;
+
+	connect_dirs(&dirs);
+	r = connect_daemon(&dirs, &client);
+	dirs_deinit(&dirs);
+	if (r == -ENOENT)
+		list = json_array();
+	else if (r < 0 || connect_call(client, method, NULL, &list) < 0)
+		return EXIT_FAILED;
+	if (json)
+		out_json(list);
+	else if (json_array_size(list) == 0)
+		puts(empty);
+	else
+		print(list);
+	return EXIT_OK;
+}

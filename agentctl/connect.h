@@ -21,6 +21,11 @@ int connect_required(const struct dirs *dirs, struct client **clientp) _must_use
 /* Starts the daemon where none runs. 0; -errno after a message that says why not. */
 int connect_start(const struct dirs *dirs) _must_use_;
 
+/* Prints the array that METHOD answers: as JSON, or by PRINT, or the sentence EMPTY where it has no
+ * element or no daemon runs. The exit status. */
+int connect_list(
+	const char *method, bool json, const char *empty, void (*print)(const json_t *list));
+
 /* Calls BUS_CONTROL's METHOD. 0 with a new reference; -errno after a message. PARAMETER (may be
  * NULL) is taken. */
 int connect_call(

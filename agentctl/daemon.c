@@ -39,26 +39,11 @@ static const char status_help[] =
 static const struct option_def stop_options[] = {{"force", 0, NULL}};
 static const struct option_def status_options[] = {{"json", 0, NULL}};
 
-/* Reads a command line with at most one flag. -1, or the exit status. */
-static int read_flag(const struct verb *verb, struct options *options, bool *flagp)
-{
-	const char *value;
-	int id;
-
-	while ((id = options_next(options, &value)) >= 0)
-		*flagp = true;
-	if (id != OPTIONS_END)
-		return out_options(verb, options, id);
-	if (options->n_operands > 0)
-		return out_usage(verb, "takes no arguments");
-	return -1;
-}
-
 static int start_main(const struct verb *verb, struct options *options)
 {
 	struct dirs dirs;
 	bool flag = false;
-	int r, status = read_flag(verb, options, &flag);
+	int r, status = out_one_flag(verb, options, &flag);
 
 	if (status >= 0)
 		return status;
@@ -132,7 +117,7 @@ static int stop_main(const struct verb *verb, struct options *options)
 {
 	struct dirs dirs;
 	bool force = false;
-	int status = read_flag(verb, options, &force);
+	int status = out_one_flag(verb, options, &force);
 
 	if (status >= 0)
 		return status;
@@ -164,7 +149,7 @@ static int status_main(const struct verb *verb, struct options *options)
 	_cleanup_(json_decrefp) json_t *state = NULL;
 	struct dirs dirs;
 	bool json = false;
-	int r, status = read_flag(verb, options, &json);
+	int r, status = out_one_flag(verb, options, &json);
 
 	if (status >= 0)
 		return status;

@@ -102,16 +102,9 @@ static int doctor(bool json)
 static int verb_main(const struct verb *verb, struct options *options)
 {
 	bool json = false;
-	const char *value;
-	int id;
+	int status = out_one_flag(verb, options, &json);
 
-	while ((id = options_next(options, &value)) >= 0)
-		json = true;
-	if (id != OPTIONS_END)
-		return out_options(verb, options, id);
-	if (options->n_operands > 0)
-		return out_usage(verb, "takes no arguments");
-	return doctor(json);
+	return status >= 0 ? status : doctor(json);
 }
 
 const struct verb verb_doctor = {

@@ -70,6 +70,20 @@ int out_options(const struct verb *verb, const struct options *options, int resu
 	return out_usage(verb, "%s", options->error);
 }
 
+int out_one_flag(const struct verb *verb, struct options *options, bool *flagp)
+{
+	const char *value;
+	int id;
+
+	while ((id = options_next(options, &value)) >= 0)
+		*flagp = true;
+	if (id != OPTIONS_END)
+		return out_options(verb, options, id);
+	if (options->n_operands > 0)
+		return out_usage(verb, "takes no arguments");
+	return -1;
+}
+
 char *out_safe(const char *text)
 {
 	char *safe = display_reescape(text ? text : "-");

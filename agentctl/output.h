@@ -26,6 +26,10 @@ int out_usage(const struct verb *verb, const char *format, ...) _printf_(2, 3);
  * the error; returns the exit status. */
 int out_options(const struct verb *verb, const struct options *options, int result);
 
+/* For a verb whose options are at most one flag and that takes no operands. -1 with *FLAGP set, or
+ * the exit status after a message. */
+int out_one_flag(const struct verb *verb, struct options *options, bool *flagp);
+
 /* Text that is already escaped stays; what is not is escaped. Owned by the caller, never NULL; a
  * NULL TEXT is "-". */
 char *out_safe(const char *text);

@@ -49,42 +49,14 @@ static void print_table(const json_t *requests)
 	out_table_print(table, stdout);
 }
 
-static int list(bool json)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	_cleanup_(json_decrefp) json_t *requests = NULL;
-	struct dirs dirs;
-	int r;
-
-	connect_dirs(&dirs);
-	r = connect_daemon(&dirs, &client);
-	dirs_deinit(&dirs);
-	if (r == -ENOENT)
-		requests = json_array();
-	else if (r < 0 || connect_call(client, "Requests", NULL, &requests) < 0)
-		return EXIT_FAILED;
-	if (json)
-		out_json(requests);
-	else if (json_array_size(requests) == 0)
-		puts("nothing waits for an answer");
-	else
-		print_table(requests);
-	return EXIT_OK;
-}
-
 static int verb_main(const struct verb *verb, struct options *options)
 {
 	bool json = false;
-	const char *value;
-	int id;
+	int status = out_one_flag(verb, options, &json);
 
-	while ((id = options_next(options, &value)) >= 0)
-		json = true;
-	if (id != OPTIONS_END)
-		return out_options(verb, options, id);
-	if (options->n_operands > 0)
-		return out_usage(verb, "takes no arguments");
-	return list(json);
+	return status >= 0
+		       ? status
+		       : connect_list("Requests", json, "nothing waits for an answer", print_table);
 }
 
 const struct verb verb_pending = {

@@ -88,43 +88,13 @@ static void print_table(const json_t *sessions)
 	out_table_print(table, stdout);
 }
 
-static int list(bool json)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	_cleanup_(json_decrefp) json_t *sessions = NULL;
-	struct dirs dirs;
-	int r;
-
-	connect_dirs(&dirs);
-	r = connect_daemon(&dirs, &client);
-	dirs_deinit(&dirs);
-	/* Where no supervisor runs there are no sessions. */
-	if (r == -ENOENT)
-		sessions = json_array();
-	else if (r < 0 || connect_call(client, "Sessions", NULL, &sessions) < 0)
-		return EXIT_FAILED;
-	if (json)
-		out_json(sessions);
-	else if (json_array_size(sessions) == 0)
-		puts("no session runs");
-	else
-		print_table(sessions);
-	return EXIT_OK;
-}
-
 static int verb_main(const struct verb *verb, struct options *options)
 {
 	bool json = false;
-	const char *value;
-	int id;
+	int status = out_one_flag(verb, options, &json);
 
-	while ((id = options_next(options, &value)) >= 0)
-		json = true;
-	if (id != OPTIONS_END)
-		return out_options(verb, options, id);
-	if (options->n_operands > 0)
-		return out_usage(verb, "takes no arguments");
-	return list(json);
+	return status >= 0 ? status
+			   : connect_list("Sessions", json, "no session runs", print_table);
 }
 
 const struct verb verb_ps = {

@@ -17,13 +17,10 @@ static int verb_main(const struct verb *verb, struct options *options)
 {
 	_cleanup_(json_decrefp) json_t *object = NULL;
 	bool json = false;
-	const char *value;
-	int id;
+	int status = out_one_flag(verb, options, &json);
 
-	while ((id = options_next(options, &value)) >= 0)
-		json = true;
-	if (id != OPTIONS_END)
-		return out_options(verb, options, id);
+	if (status >= 0)
+		return status;
 	if (!json) {
 		puts("agentctl (agent-supervisor) " AGENT_SUPERVISOR_VERSION);
 		return EXIT_OK;
