@@ -231,11 +231,12 @@ static char *add_serial(const char *text, uint64_t n, uint64_t lost)
 {
 	size_t size = strlen(text) - 1; /* without the brace */
 	char *whole = malloc(size + 80);
-	char *at = whole + size;
+	char *at;
 
 	if (!whole)
 		return NULL;
 	memcpy(whole, text, size);
+	at = whole + size;
 	at += snprintf(at, 32, ",\"n\":%" PRIu64, n);
 	if (lost)
 		at += snprintf(at, 32, ",\"lost\":%" PRIu64, lost);
@@ -266,8 +267,11 @@ int link_item_add(struct link *link, const char *text, struct link_gate *gate)
 	link->next_n++;
 	link->n_lost = 0;
 	link->n_items++;
-	*link->items_end = item;
-	link->items_end = &item->next;
+	if (link->items_last)
+		link->items_last->next = item;
+	else
+		link->items = item;
+	link->items_last = item;
 	if (!link->unsent)
 		link->unsent = item;
 	link->n_unsent++;
@@ -352,7 +356,6 @@ static struct link *new_link(const char *control, const struct link_hello *hello
 	if (!link)
 		return NULL;
 	link->wake_fd = link->stop_fd = -1;
-	link->items_end = &link->items;
 	link->control = strdup(control);
 	link->spec = json_deep_copy(hello->spec_summary);
 	format_hex(hello->policy_digest, sizeof(hello->policy_digest), link->policy_digest);

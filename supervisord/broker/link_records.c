@@ -53,7 +53,7 @@ static void drop_items(struct link *link, uint64_t last_n)
 		open_gate(link, item, 0);
 		link->items = item->next;
 		if (!link->items)
-			link->items_end = &link->items;
+			link->items_last = NULL;
 		link->n_items--;
 		free(item->text);
 		free(item);

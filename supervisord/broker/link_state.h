@@ -100,7 +100,7 @@ struct link {
 	bool quit, closed;
 	struct link_ask *asks;
 	uint64_t next_ask;
-	struct link_item *items, **items_end;
+	struct link_item *items, *items_last;
 	struct link_item
 		*unsent; /* the first of items that was not sent; those behind it neither */
 	size_t n_items, n_unsent;
