@@ -42,7 +42,8 @@ static int reply_send(struct notification *n, int error, int64_t value, uint32_t
 	while (r < 0 && errno == EINTR);
 	if (r >= 0)
 		return 0;
-	if (errno != ENOENT)
+	/* Without a listener the session has ended, and nobody waits any more. */
+	if (errno != ENOENT && errno != EBADF)
 		log_error_r(-errno, "cannot answer system call %d of thread %d", n->nr, n->tid);
 	return -ENOENT;
 }
