@@ -23,7 +23,8 @@ static bool matches(const struct log_filter *filter, const json_t *record)
 	const char *session = json_string_value(json_object_get(record, "session"));
 	const char *type = json_string_value(json_object_get(record, "type"));
 
-	if (filter->session && (!session || strcmp(session, filter->session) != 0))
+	if (filter->session &&
+		(!session || strncmp(session, filter->session, strlen(filter->session)) != 0))
 		return false;
 	return !filter->type || type_matches(type, filter->type);
 }

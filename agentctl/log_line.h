@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct log_filter {
-	const char *session; /* NULL = all */
+	const char *session; /* how its id begins; NULL = all */
 	const char
 		*type; /* this type, or those below it ("log" also means "log.open"); NULL = all */
 	bool json;     /* print the exact line */

@@ -15,7 +15,7 @@ static const char help[] =
 	"Prints the records of the audit log, oldest first.\n"
 	"\n"
 	"      --json          the records as they are in the log, one a line\n"
-	"  -s, --session ID    only those of one session\n"
+	"  -s, --session ID    only those of one session; the beginning of its id is enough\n"
 	"  -t, --type TYPE     only this type, or group of types: session, decision, ask, log ...\n"
 	"\n"
 	"  agentctl log show --session s7\n"

@@ -122,6 +122,8 @@ check 'why --json' is_json "$(agentctl why --json)"
 like 'log show' "$(agentctl log show)" 'session.start'
 check 'log show --json prints one record a line' sh -c 'agentctl log show --json |
     python3 -c "import json,sys; [json.loads(l) for l in sys.stdin]"'
+id=$(agentctl log show --json --type session.start | tail -n 1 | sed 's/.*"session":"\([^"]*\)".*/\1/')
+like 'the beginning of a session id is enough' "$(agentctl log show --session "${id%??}" | head -n 1)" "session.start session=$id"
 is 'log tail -n' "$(agentctl log tail -n 3 | wc -l)" 3
 like 'log show --type' "$(agentctl log show --type session | cut -d" " -f3 | sort -u | tr "\n" " ")" '^session\.'
 agentctl log tail -f --json >"$E2E/follow" &
