@@ -36,7 +36,9 @@
 #include "supervisord/broker/decide.h"
 #include "supervisord/broker/open.h"
 #include "supervisord/broker/reply.h"
+#include "supervisord/broker/sock.h"
 
+#define EXEC_PATIENCE_MSEC 200
 #define MAPS_BYTES_MAX (256u * 1024)
 
 /* Reads /proc/PID/NAME whole. Where EXPECT bytes are foreseen, a short read after that many is the
@@ -286,14 +288,36 @@ static void on_exec_event(struct notification *n, struct exec_plan *plan, pid_t 
 	decide_record_event(n, "attack.exec", plan->requests[0], detail ? detail : why);
 }
 
+/* The next event of this thread's tracee. An exec takes long where a disk does, or where a thread
+ * of the group is held by a debugger: then another worker takes this one's place. */
+static pid_t next_event(struct notification *n, int *statusp)
+{
+	struct sock_interrupt interrupt = {0};
+	bool patient = sock_interrupt_begin(&interrupt, EXEC_PATIENCE_MSEC) < 0;
+	pid_t pid;
+
+	for (;;) {
+		pid = waitpid(-1, statusp, __WALL | __WNOTHREAD);
+		if (pid >= 0 || errno != EINTR)
+			break;
+		if (patient)
+			continue;
+		patient = true;
+		sock_interrupt_end(&interrupt);
+		if (!worker_may_block(n))
+			log_warn("an exec takes long, and too many requests wait");
+	}
+	if (!patient)
+		sock_interrupt_end(&interrupt);
+	return pid;
+}
+
 static void wait_event(struct notification *n, struct exec_plan *plan)
 {
 	for (;;) {
 		int status, event;
-		pid_t pid = waitpid(-1, &status, __WALL | __WNOTHREAD);
+		pid_t pid = next_event(n, &status);
 
-		if (pid < 0 && errno == EINTR)
-			continue;
 		/* A leader that died under another thread's exec is taken by the kernel itself. */
 		if (pid < 0 || !WIFSTOPPED(status))
 			return;

@@ -75,4 +75,6 @@ if command -v strace >/dev/null; then
 else
     skip 'a traced exec is refused' 'no strace'
 fi
+cp "$TOOLS/escape/exec_hang" .
+is 'execs that never end hold up nobody else' "$(inside timeout 30 ./exec_hang 40)" opened
 log_ok 'the log verifies'
