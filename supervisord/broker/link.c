@@ -229,14 +229,14 @@ int link_ask(struct link *link, const struct request *request, const struct poli
 /* TEXT, a JSON object, with one or two more members. */
 static char *add_serial(const char *text, uint64_t n, uint64_t lost)
 {
-	size_t size = strlen(text) - 1; /* without the brace */
+	size_t size = strlen(text) + 1;
 	char *whole = malloc(size + 80);
 	char *at;
 
 	if (!whole)
 		return NULL;
 	memcpy(whole, text, size);
-	at = whole + size;
+	at = whole + size - 2; /* over the brace */
 	at += snprintf(at, 32, ",\"n\":%" PRIu64, n);
 	if (lost)
 		at += snprintf(at, 32, ",\"lost\":%" PRIu64, lost);
