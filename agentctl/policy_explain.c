@@ -18,6 +18,7 @@ static const char help[] =
 	"  agentctl policy explain read ~/.ssh/id_ed25519\n"
 	"  agentctl policy explain exec /usr/bin/git push origin main\n"
 	"  agentctl policy explain connect tcp 192.0.2.1 port 443\n"
+	"  agentctl policy explain env NPM_TOKEN\n"
 	"  agentctl policy explain --policy ~/ci.policy --json write ~/notes.txt\n"
 	"\n"
 	"  -p, --policy FILE   as in \"agentctl run\"; also --profile and --workspace\n"
@@ -143,6 +144,31 @@ static int explain(const struct policy_set *set, const struct session_spec *spec
 	return EXIT_OK;
 }
 
+/* "env NAME": no request of a session's, but people ask why a variable is not there. */
+static int explain_env(const struct policy_set *set, const struct session_spec *spec, bool json)
+{
+	const char *name = spec->argv[1];
+	bool allowed = policy_set_env_allowed(set, name);
+	_cleanup_(freep) char *safe = out_safe(name);
+
+	if (json) {
+		_cleanup_(json_decrefp) json_t *object = json_pack("{s:s, s:s, s:s}", "verdict",
+			allowed ? "allow" : "deny", "op", "env", "object", safe);
+
+		if (!object)
+			out_of_memory();
+		out_json(object);
+		return EXIT_OK;
+	}
+	printf("%s  env %s\n", allowed ? "allow" : "deny", safe);
+	if (policy_env_never_passed(name))
+		puts("  to change: no line of yours can change this answer");
+	else
+		printf("  to change: %s env \"%s\"   (in a user policy)\n",
+			allowed ? "deny" : "allow", safe);
+	return EXIT_OK;
+}
+
 static int verb_main(const struct verb *verb, struct options *options)
 {
 	_cleanup_(policy_set_freep) struct policy_set *set = NULL;
@@ -160,7 +186,9 @@ static int verb_main(const struct verb *verb, struct options *options)
 		dirs_deinit(&dirs);
 	}
 	if (status < 0)
-		status = explain(set, spec, run_options.json);
+		status = spec->n_argv == 2 && strcmp(spec->argv[0], "env") == 0
+				 ? explain_env(set, spec, run_options.json)
+				 : explain(set, spec, run_options.json);
 	run_options_deinit(&run_options);
 	return status;
 }

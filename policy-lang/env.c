@@ -130,6 +130,11 @@ bool policy_set_env_allowed(const struct policy_set *set, const char *name)
 	return env_allowed(set, LAYER_PROJECT, name);
 }
 
+bool policy_env_never_passed(const char *name)
+{
+	return env_is_never_passed(name);
+}
+
 static int env_put(struct policy_set *set, const struct ast_env *env)
 {
 	const struct bind_context context = {.arena = &set->arena, .vars = set->vars};

@@ -118,6 +118,8 @@ bool policy_set_may_answer(const struct policy_set *set, enum op op, enum verdic
 /* Environment. Is NAME passed into the session? Variables to set: name and value by index, false
  * past the end. */
 bool policy_set_env_allowed(const struct policy_set *set, const char *name);
+/* Can no policy pass it on: LD_PRELOAD and its like? */
+bool policy_env_never_passed(const char *name);
 bool policy_set_env_get(
 	const struct policy_set *set, size_t index, const char **namep, const char **valuep);
 

@@ -239,8 +239,7 @@ static int unknown_op(struct builder *builder, const char *word)
 	const char *near = suggest_word(word, ops);
 
 	if (!strcmp(word, "env"))
-		return fault(
-			builder, "a variable is no request; policies answer it in their tests");
+		return fault(builder, "a variable is one name: env NAME");
 	return near ? fault(builder, "unknown operation \"%s\"; did you mean \"%s\"?", word, near)
 		    : fault(builder, "unknown operation \"%s\"", word);
 }

@@ -70,6 +70,10 @@ is 'a project policy that widens is refused' "$(status run -- true)" 78
 rm .agent-policy
 like 'explain begins with the verdict' "$(agentctl policy explain read "$HOME/.ssh/id_ed25519")" '^deny  read '
 like 'and names the rule' "$(agentctl policy explain read "$HOME/.ssh/id_ed25519")" 'core.*decides'
+like 'a variable is explained' "$(agentctl policy explain env NPM_TOKEN)" '^deny  env NPM_TOKEN'
+like 'with the line that passes it' "$(agentctl policy explain env NPM_TOKEN)" 'allow env "NPM_TOKEN"'
+like 'where there is one' "$(agentctl policy explain env LD_PRELOAD)" 'no line of yours'
+check 'explain env --json' is_json "$(agentctl policy explain --json env PATH)"
 check 'explain --json' is_json "$(agentctl policy explain --json read "$HOME/notes")"
 is 'a request that is none is 2' "$(status agentctl policy explain frobnicate x)" 2
 like 'plan prints steps' "$(agentctl plan -- true)" '[a-z]'

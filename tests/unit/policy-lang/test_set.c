@@ -236,7 +236,7 @@ static void reads_requests_as_people_write_them(void **state)
 		{{"exec"}, 1, "a program is missing"},
 		{{"exec", "no-such-program-here"}, 2, "no program"},
 		{{"read", "$FOO/x"}, 2, "unknown variable"},
-		{{"env", "X"}, 2, "no request"},
+		{{"env", "X"}, 2, "one name"},
 		{{""}, 0, "an operation is missing"},
 	};
 	const struct place *place = *state;
