@@ -20,6 +20,16 @@ set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD:-build/release}
 case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
+E2E=$(mktemp -d /var/tmp/agent-supervisor-test.XXXXXX)
+chmod 700 "$E2E"
+# Sessions have a /tmp of their own: what runs inside must lie elsewhere.
+case $BUILD in
+/tmp/* | /dev/shm/*)
+    mkdir "$E2E/build"
+    cp -r "$BUILD/bin" "$BUILD/lib" "$BUILD/tests" "$E2E/build/"
+    BUILD=$E2E/build
+    ;;
+esac
 export BUILD
 BIN=$BUILD/bin
 export TOOLS=$BUILD/tests
@@ -28,8 +38,6 @@ export PATH LC_ALL=C.UTF-8 TZ=UTC
 unset BASH_ENV ENV LD_PRELOAD AGENT_SUPERVISOR_SESSION DBUS_SESSION_BUS_ADDRESS XDG_STATE_HOME XDG_CONFIG_HOME \
     XDG_DATA_HOME XDG_CACHE_HOME TMPDIR MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 
-E2E=$(mktemp -d /var/tmp/agent-supervisor-test.XXXXXX)
-chmod 700 "$E2E"
 echo "# files: $E2E"
 export HOME=$E2E/home XDG_RUNTIME_DIR=$E2E/run
 WS=$E2E/ws

@@ -6,11 +6,28 @@
 # (when set) as "passed failed skipped". One that hangs is ended after 5 minutes.
 set -u
 
+# Tests that start sessions run themselves inside, where /tmp is another: there they run from a copy.
+copy=
+case $PWD in
+/tmp/* | /dev/shm/*)
+    copy=$(mktemp -d /var/tmp/agent-supervisor-copy.XXXXXX)
+    trap 'rm -rf "$copy"' EXIT
+    ;;
+esac
 passed=0 failed=0 skipped=0
 for program in "$@"; do
+    run=$program
+    if [ -n "$copy" ]; then
+        case $program in
+        */sandbox/*)
+            run=$copy/${program##*/}
+            cp "$program" "$run"
+            ;;
+        esac
+    fi
     out=$(env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="${TMPDIR:-/tmp}" BUILD="${BUILD:-build/release}" \
         LC_ALL=C.UTF-8 TZ=UTC CMOCKA_MESSAGE_OUTPUT=tap \
-        timeout -k 10 300 "$program" 2>&1 </dev/null)
+        timeout -k 10 300 "$run" 2>&1 </dev/null)
     status=$?
     ok=$(printf '%s\n' "$out" | grep -ac '^[[:space:]]*ok ')
     skip=$(printf '%s\n' "$out" | grep -acE '^[[:space:]]*(not )?ok .*# SKIP')
