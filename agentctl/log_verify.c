@@ -84,6 +84,10 @@ static void print_text(const struct audit_report *report)
 	if (report->first_bad != UINT64_MAX)
 		printf("  first bad  %llu\n", (unsigned long long)report->first_bad);
 	printf("  root       %s\n", report->root);
+	if (report->status == AUDIT_UNANCHORED)
+		printf("  to anchor  keep a copy of the log's file \"checkpoint\" on another "
+		       "machine; what it "
+		       "covers is then proved by --checkpoint\n");
 }
 
 static int verify(const char *dir, const struct audit_verify_options *options, bool json)
