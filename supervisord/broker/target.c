@@ -193,6 +193,7 @@ int target_describe(struct notification *n, struct request *request)
 	return notification_valid(n) ? 0 : -ESRCH;
 }
 
+ANALYZER_ARRAY_BEGIN
 void target_describe_command(struct notification *n, struct request *request)
 {
 	char path[40], text[TARGET_COMMAND_MAX + 1];
@@ -222,3 +223,4 @@ void target_describe_command(struct notification *n, struct request *request)
 		request->n_command = ++i;
 	}
 }
+ANALYZER_ARRAY_END
