@@ -94,12 +94,12 @@ setup-test:
 setup-lint:
 	$(Q)sh contrib/packaging/install-packages.sh $(PACKAGES_BUILD) $(PACKAGES_LINT)
 
-# pkg-config may have come with setup: a second make sees it.
+# pkg-config may have come with setup: a second make sees it. CMD is the shell's text, not make's.
 run: setup
 	$(Q)$(MAKE) --no-print-directory -q all >/dev/null 2>&1 || echo "building $(BUILD)/bin ..." >&2
 	$(Q)$(MAKE) --no-print-directory -s -j$(JOBS) all
 	$(Q)[ ! -t 2 ] || echo "questions are answered in a second terminal: $(BUILD)/bin/agentctl approve" >&2
-	$(Q)exec $(BUILD)/bin/agentctl run -- $(if $(CMD),sh -c '$(subst ','\'',$(CMD))',$${SHELL:-/bin/bash} -i)
+	$(Q)exec $(BUILD)/bin/agentctl run -- $(if $(value CMD),sh -c '$(subst ','\'',$(value CMD))',$${SHELL:-/bin/bash} -i)
 
 # Objects, libraries, programs ---------------------------------------------------------------------
 
