@@ -69,6 +69,7 @@ e2e_exit() {
     exit "$status"
 }
 trap e2e_exit EXIT
+trap 'exit 143' HUP INT TERM
 
 ok() {
     e2e_n=$((e2e_n + 1))
