@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/e2e.sh"
 . "$ROOT/tests/lib/pty.sh"
 
-pty_open || { not_ok 'a terminal'; exit 1; }
+pty_open
 try_shell() { # name, command to start it
     if ! command -v "$1" >/dev/null; then
         skip "E7 $1" 'not installed'

@@ -5,7 +5,7 @@
 # Sourced behind e2e.sh by scripts that need a terminal: an interactive bash inside tmux, what is typed into it,
 # what is then on its screen.
 #
-#   pty_open            a fresh bash with the prompt "OUT> " in a terminal of 80x24
+#   pty_open            a fresh bash with the prompt "OUT> " in a terminal of 80x24; the script ends where that fails
 #   keys WORDS...       as tmux send-keys
 #   line TEXT           types TEXT and Enter
 #   screen              what is on the screen
@@ -23,11 +23,16 @@ pty() {
     tmux -L "pty$pty_n" -f /dev/null "$@"
 }
 pty_open() {
-    pty_n=$((pty_n + 1))
-    # A tmux of an unprivileged user without a passwd shell: say which shell.
-    pty new-session -d -x 80 -y 24 "env PS1='OUT> ' TERM=screen bash --norc --noprofile -i" || return 1
-    pty_tty=$(pty display-message -p '#{pane_tty}')
-    wait_for last_is '^OUT>'
+    local try
+    for try in 1 2 3; do
+        pty_n=$((pty_n + 1))
+        # A tmux of an unprivileged user without a passwd shell: say which shell. Its server may end while it starts.
+        pty new-session -d -x 80 -y 24 "env PS1='OUT> ' TERM=screen bash --norc --noprofile -i" || continue
+        pty_tty=$(pty display-message -p '#{pane_tty}')
+        wait_for last_is '^OUT>' && return 0
+    done
+    not_ok "a terminal opens ($try times tried)"
+    exit 1
 }
 pty_close() {
     pty kill-server 2>/dev/null
