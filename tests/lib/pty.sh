@@ -16,6 +16,8 @@
 #   pty_close
 
 export TMUX_TMPDIR=$E2E
+# tmux runs commands with this shell, or with the user's own, which for nobody is none.
+export SHELL=/bin/bash
 unset TMUX
 pty_n=0
 
@@ -26,7 +28,7 @@ pty_open() {
     local try
     for try in 1 2 3; do
         pty_n=$((pty_n + 1))
-        # A tmux of an unprivileged user without a passwd shell: say which shell. Its server may end while it starts.
+        # Its server may end while it starts.
         pty new-session -d -x 80 -y 24 "env PS1='OUT> ' TERM=screen bash --norc --noprofile -i" || continue
         pty_tty=$(pty display-message -p '#{pane_tty}')
         wait_for last_is '^OUT>' && return 0
