@@ -88,7 +88,7 @@ def row(result, found):
             continue
         if runner in result["times"]:
             got = statistics.median(result["times"][runner])
-            cells.append("%.2f (+%.1f ms)" % (got / bare, (got - bare) * 1e3))
+            cells.append("%.2f (%+.1f ms)" % (got / bare, (got - bare) * 1e3))
         else:
             cells.append("fails" if runner in result["failed"] else "-")
     return "| %s | %s |" % (result["name"], " | ".join(cells))
