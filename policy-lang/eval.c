@@ -175,20 +175,44 @@ bool rule_match(const struct rule *rule, const struct query *query, size_t *weig
 	return request->op != OP_EXEC || !rule->source || match_argv(rule->source, query);
 }
 
-/* Does RULE name only things that the builtin one names too? Then it was written in the face of it.
- */
-static bool names_inside(const struct rule *rule, const struct rule *builtin)
+static bool is_inside(const struct path_pattern *pattern, const struct names *names)
 {
-	for (size_t i = 0; i < rule->targets.n_paths; i++)
-		for (size_t j = 0; j < builtin->targets.n_paths; j++)
-			if (path_pattern_includes(
-				    builtin->targets.paths[j], rule->targets.paths[i]))
-				return true;
+	for (size_t i = 0; i < names->n_paths; i++)
+		if (path_pattern_includes(names->paths[i], pattern))
+			return true;
+	return false;
+}
+
+static bool host_is_inside(const struct host_pattern *pattern, const struct names *names)
+{
+	for (size_t i = 0; i < names->n_hosts; i++)
+		if (host_pattern_includes(names->hosts[i], pattern))
+			return true;
+	return false;
+}
+
+/* Does a target by which RULE speaks of this object name only things that the builtin one names
+ * too? Then it was written in the face of it. The other targets of the rule say nothing here: each
+ * stands for a rule of its own. */
+static bool names_inside(
+	const struct rule *rule, const struct rule *builtin, const struct query *query)
+{
+	bool strict = rule_is_strict(rule);
+
+	for (size_t i = 0; i < rule->targets.n_paths; i++) {
+		const struct path_pattern *pattern = rule->targets.paths[i];
+
+		if (((query->path && path_pattern_match(pattern, query->path)) ||
+			    (strict && query->alias &&
+				    path_pattern_match(pattern, query->alias))) &&
+			is_inside(pattern, &builtin->targets))
+			return true;
+	}
 	for (size_t i = 0; i < rule->targets.n_hosts; i++)
-		for (size_t j = 0; j < builtin->targets.n_hosts; j++)
-			if (host_pattern_includes(
-				    builtin->targets.hosts[j], rule->targets.hosts[i]))
-				return true;
+		if (!query->path &&
+			host_pattern_match(rule->targets.hosts[i], &query->host, strict) &&
+			host_is_inside(rule->targets.hosts[i], &builtin->targets))
+			return true;
 	return false;
 }
 
@@ -211,7 +235,7 @@ bool rule_is_lifted(
 		if (user->grant || (user->info.verdict >= rule->info.verdict && !same_ask) ||
 			!rule_match(user, query, &weight))
 			continue;
-		if (rule->info.verdict == VERDICT_ASK || names_inside(user, rule))
+		if (rule->info.verdict == VERDICT_ASK || names_inside(user, rule, query))
 			return true;
 	}
 	return false;

@@ -148,6 +148,32 @@ static void a_wider_user_rule_does_not_lift_a_builtin_deny(void **state)
 	policy_set_free(set);
 }
 
+static void a_narrow_target_does_not_lift_for_a_wide_one_beside_it(void **state)
+{
+	static const struct layer_text texts[] = {
+		{LAYER_BUILTIN, "deny read,list \"/a/secret/**\"\n"
+				"deny connect tcp \"169.254.0.0/16\"\n"},
+		{LAYER_USER, "allow read \"/a/**\" \"/a/secret/known\"\n"
+			     "ask list \"/a/secret/known\" \"/a/**\"\n"
+			     "allow connect tcp \"0.0.0.0/0\" \"169.254.1.1\"\n"},
+	};
+	static const struct expectation expectations[] = {
+		{"read /a/x", A},
+		{"read /a/secret/known", A},
+		{"read /a/secret/x", D},
+		{"list /a/secret/known", Q},
+		{"list /a/secret/x", D},
+		{"connect tcp 169.254.1.1 port 80", A},
+		{"connect tcp 169.254.1.2 port 80", D},
+		{"connect tcp 192.0.2.1 port 80", A},
+	};
+	struct policy_set *set = sealed(&sample_vars, texts, 2);
+
+	(void)state;
+	expect_all(set, expectations, ARRAY_LEN(expectations));
+	policy_set_free(set);
+}
+
 static void a_users_own_deny_is_not_lifted(void **state)
 {
 	static const struct layer_text texts[] = {
@@ -583,6 +609,7 @@ int main(void)
 		cmocka_unit_test(exceptions_belong_to_their_rule),
 		cmocka_unit_test(a_user_rule_replaces_what_the_builtin_layer_asks),
 		cmocka_unit_test(a_wider_user_rule_does_not_lift_a_builtin_deny),
+		cmocka_unit_test(a_narrow_target_does_not_lift_for_a_wide_one_beside_it),
 		cmocka_unit_test(a_users_own_deny_is_not_lifted),
 		cmocka_unit_test(with_an_org_layer_nothing_is_lifted),
 		cmocka_unit_test(an_org_default_bounds_what_the_org_does_not_name),
