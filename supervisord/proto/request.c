@@ -335,6 +335,9 @@ bool request_same(const struct request *a, const struct request *b)
 	for (i = 0; i < a->n_argv; i++)
 		if (strcmp(a->argv[i], b->argv[i]) != 0)
 			return false;
+	/* "rm -rf build" does in each folder something else. */
+	if (a->op == OP_EXEC && !request_string_same(a->cwd, b->cwd))
+		return false;
 	return request_string_same(a->path, b->path) && request_string_same(a->alias, b->alias) &&
 	       request_string_same(a->other, b->other) &&
 	       request_string_same(a->interpreter, b->interpreter) &&

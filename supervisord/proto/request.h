@@ -77,7 +77,8 @@ int request_from_json(json_t *json, struct request **requestp) _must_use_;
 void request_fingerprint(const struct request *request, const char *id, const char *rule,
 	const uint8_t policy_digest[32], uint8_t out[32]);
 
-/* Same operation, object and program: such requests coalesce and a "session" answer covers them. */
+/* Same operation, object and program, of an exec the same folder too: such requests coalesce, one
+ * answer to what was shown of the first answers them all. */
 bool request_same(const struct request *a, const struct request *b);
 
 #endif

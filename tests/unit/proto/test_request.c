@@ -323,6 +323,10 @@ static void same_compares_operation_object_and_program(void **state)
 	assert_true(request_same(a, b));
 	b->argv[1][0] = 'P';
 	assert_false(request_same(a, b));
+	b->argv[1][0] = a->argv[1][0];
+	assert_true(request_same(a, b));
+	set_string(&b->cwd, "/else");
+	assert_false(request_same(a, b));
 	request_free(a);
 	request_free(b);
 }
