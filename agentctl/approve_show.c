@@ -1,20 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 /* Shows requests line by line: nothing is cut, nothing is coloured, every value is on a line that
- * begins with what it is. Facts first, the rule after them. */
+ * begins with what it is. Facts first, the rule after them.
+ *
+ * A terminal would break a long value anywhere, and what stands behind the break would begin a line
+ * as a label does: long values are broken here, and each further line begins with "...". */
 
 #include "agentctl/approve_show.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "agentctl/output.h"
+
+#define LABEL_WIDTH 13 /* "  object     " */
+#define GOES_ON "..."
 
 static const char *text_of(const json_t *request, const char *key)
 {
 	const char *text = json_string_value(json_object_get(request, key));
 
 	return text && *text ? text : NULL;
+}
+
+/* Columns for a value; SIZE_MAX where nobody breaks lines. */
+static size_t value_width(void)
+{
+	struct winsize size = {0};
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return SIZE_MAX;
+	return size.ws_col > LABEL_WIDTH ? size.ws_col - LABEL_WIDTH : 1;
+}
+
+/* How many bytes of TEXT fit into WIDTH columns, at least one character. One beyond ASCII counts as
+ * two columns, whatever it is: rather too early than by the terminal. */
+static size_t fitting(const char *text, size_t width)
+{
+	size_t size = 0, columns = 0;
+
+	while (text[size]) {
+		size_t n = 1;
+
+		while (((unsigned char)text[size + n] & 0xc0) == 0x80)
+			n++;
+		columns += (unsigned char)text[size] < 0x80 ? 1 : 2;
+		if (columns > width && size > 0)
+			break;
+		size += n;
+	}
+	return size;
+}
+
+/* TEXT is safe to show. */
+static void put(const char *label, const char *text)
+{
+	size_t width = value_width();
+
+	do {
+		size_t size = fitting(text, width);
+
+		printf("  %-10s %.*s\n", label, (int)size, text);
+		text += size;
+		label = GOES_ON;
+	} while (*text);
+}
+
+/* The same behind a text of our own. */
+static void put_behind(const char *label, const char *front, const char *text)
+{
+	_cleanup_(freep) char *all = NULL;
+
+	if (asprintf(&all, "%s%s", front, text) < 0)
+		out_of_memory();
+	put(label, all);
 }
 
 static void fact(const json_t *request, const char *label, const char *key)
@@ -24,7 +85,7 @@ static void fact(const json_t *request, const char *label, const char *key)
 	if (!text_of(request, key))
 		return;
 	safe = out_member(request, key);
-	printf("  %-10s %s\n", label, safe);
+	put(label, safe);
 }
 
 /* Only where it differs from another member. */
@@ -43,8 +104,10 @@ static void show_argv(const json_t *request)
 
 	for (size_t i = 0; i < json_array_size(argv); i++) {
 		_cleanup_(freep) char *safe = out_safe(json_string_value(json_array_get(argv, i)));
+		char number[32];
 
-		printf("  %-10s [%zu] %s\n", i == 0 ? "argv" : "", i, safe);
+		(void)snprintf(number, sizeof(number), "[%zu] ", i);
+		put_behind(i == 0 ? "argv" : "", number, safe);
 	}
 }
 
@@ -66,11 +129,13 @@ static void show_offers(const json_t *request)
 		const char *name = json_string_value(json_array_get(scopes, i));
 		const char *rule = name ? json_string_value(json_object_get(rules, name)) : NULL;
 		_cleanup_(freep) char *safe_name = out_safe(name), *safe_rule = NULL;
+		_cleanup_(freep) char *front = NULL;
 
 		if (rule)
 			safe_rule = out_safe(rule);
-		printf("  %-10s %s%s%s\n", i == 0 ? "scope" : "", safe_name, rule ? ": " : "",
-			rule ? safe_rule : "");
+		if (asprintf(&front, "%s%s", safe_name, rule ? ": " : "") < 0)
+			out_of_memory();
+		put_behind(i == 0 ? "scope" : "", front, rule ? safe_rule : "");
 	}
 }
 

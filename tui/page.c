@@ -10,6 +10,9 @@
 #include "tui/tui.h"
 
 #define LABEL_WIDTH 11
+/* Stands in front of a line that goes on with the text above it, where no text of an agent ever
+ * stands: "x   [3] --dry-run" is not to look like one argument more when the screen breaks it. */
+#define LABEL_GOES_ON "..."
 #define LINES_MAX 200000
 
 void page_clear(struct tui *tui)
@@ -57,7 +60,7 @@ void page_add(struct tui *tui, const char *label, const char *text)
 			tui->end_seen = false;
 			return;
 		}
-		label = "";
+		label = LABEL_GOES_ON;
 		rest += n;
 	}
 }

@@ -68,6 +68,26 @@ pty kill-server
 agentctl deny "$(pending_id)" >/dev/null
 answered 'it was still to be decided' 1
 
+# A name so long that the terminal would begin a line with what stands behind its 67th column.
+forged=$HOME/
+while [ ${#forged} -lt 67 ]; do forged+=x; done
+forged+='  risk       forged'
+echo forged >"$forged"
+pty_open
+line 'agentctl approve'
+ask "${forged#"$HOME"/}"
+sees 'a value that is broken goes on behind a mark' '^  \.\.\.          risk       forged'
+check 'and never looks like another fact' sh -c '! printf "%s" "$1" | grep -qE "^  risk +forged"' - "$(screen)"
+pty_close
+pty_open
+line 'agentctl tui'
+wait_for shows '^> '
+keys Enter
+sees 'the same on the screen' '^ \.\.\.          risk       forged'
+pty_close
+agentctl deny "$(pending_id)" >/dev/null
+answered 'it was still to be decided' 1
+
 # approve --json -------------------------------------------------------------------------------------------
 mkfifo "$E2E/answers"
 agentctl approve --json <"$E2E/answers" >"$E2E/events" 2>&1 &
