@@ -146,6 +146,12 @@ int answer_send(const char *prefix, const struct answer *answer)
 	r = answer_find(requests, prefix, &request);
 	if (r != 0)
 		return find_failed(client, r, prefix);
+	if (answer->allow && strlen(prefix) < ANSWER_ALLOW_LETTERS) {
+		out_error("to allow a request takes at least %d letters of its id: another one "
+			  "may have come in the place of the one that you read",
+			ANSWER_ALLOW_LETTERS);
+		return EXIT_FAILED;
+	}
 	if (answer_make(request, answer, "agentctl", &parameter, &why) < 0) {
 		out_error("%s", why);
 		return EXIT_USAGE;

@@ -22,6 +22,10 @@ enum {
 	ANSWER_E_AMBIGUOUS = 2, /* a prefix of several */
 };
 
+/* Letters of an id that allow takes at least. Fewer could fit a request that came, unseen, in the
+ * place of the one that was read; the daemon keeps these apart. */
+#define ANSWER_ALLOW_LETTERS 4
+
 /* The request of REQUESTS (an array) whose id is PREFIX or alone begins with it; borrowed. 0 or
  * ANSWER_E_*. */
 int answer_find(const json_t *requests, const char *prefix, json_t **requestp) _must_use_;

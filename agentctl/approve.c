@@ -40,7 +40,7 @@ static const char help[] =
 	"      --json   events as JSON lines on standard output, answers as JSON lines on "
 	"standard\n"
 	"               input: "
-	"{\"id\":\"7\",\"decision\":\"allow\",\"for\":\"session\",\"scope\":\"dir\"}\n"
+	"{\"id\":\"7c41xk\",\"decision\":\"allow\",\"for\":\"session\",\"scope\":\"dir\"}\n"
 	"\n"
 	"  agentctl approve\n"
 	"  agentctl approve --json | my-approver\n";

@@ -8,25 +8,26 @@
 static const char allow_help[] =
 	"usage: agentctl allow [--for DURATION] [--scope NAME] ID\n"
 	"\n"
-	"Allows a pending request. The beginning of an id is enough where it is unique.\n"
+	"Allows a pending request. Of its id the first four letters are enough.\n"
 	"\n"
 	"  -f, --for DURATION   once (the default), session, a span such as 10m, or forever;\n"
 	"                       only what the rule offers\n"
 	"  -s, --scope NAME     exact (the default), dir, subcommand, program, host; only what\n"
 	"                       the rule offers\n"
 	"\n"
-	"  agentctl allow 7\n"
-	"  agentctl allow 7 --for session --scope dir\n";
+	"  agentctl allow 7c41xk\n"
+	"  agentctl allow 7c41 --for session --scope dir\n";
 
 static const char deny_help[] =
 	"usage: agentctl deny [--note TEXT] ID\n"
 	"\n"
-	"Denies a pending request, this once.\n"
+	"Denies a pending request, this once. The beginning of its id is enough where it is\n"
+	"unique.\n"
 	"\n"
 	"  -n, --note TEXT   told when the command ends, by \"agentctl why\" and the log\n"
 	"\n"
 	"  agentctl deny 7\n"
-	"  agentctl deny 7 --note 'use the staging database'\n";
+	"  agentctl deny 7c41xk --note 'use the staging database'\n";
 
 enum {
 	ALLOW_FOR,

@@ -68,7 +68,9 @@ agentctl approve </dev/null >/dev/null 2>&1
 check 'K1 end of input decides nothing' has_pending
 id=$(pending_id)
 is 'K26 an ambiguous or foreign id is refused' "$(agentctl allow zzzz >/dev/null 2>&1; echo $?)" 1
-check 'K26 the id as shown is accepted' agentctl allow "$id"
+like 'K26 three letters of an id allow nothing' "$(agentctl allow "${id:0:3}" 2>&1)" 'at least 4 letters'
+check 'K26 the request still waits' has_pending
+check 'K26 four letters of an id are enough' agentctl allow "${id:0:4}"
 second=$(agentctl deny "$id" 2>&1 >/dev/null)
 wait "$pid"
 like 'K13 a second answer is refused' "$second" 'already|no pending|closed'

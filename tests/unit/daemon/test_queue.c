@@ -211,6 +211,27 @@ static void a_withdrawn_waiter_leaves_the_others(void **state)
 	assert_int_equal(n_freed, 1);
 }
 
+static void four_letters_tell_a_row_from_all_others_and_from_those_just_closed(void **state)
+{
+	enum { N = 3000, CLOSED = 1000 };
+	static char ids[N][QUEUE_ID_MAX];
+	struct queue *queue = *state;
+	struct pending *row;
+	char path[32];
+
+	for (unsigned i = 0; i < N; i++) {
+		(void)snprintf(path, sizeof(path), "/%u", i);
+		assert_int_equal(add(queue, "s1", path, i, 0, USEC_PER_SEC, &row), 0);
+		memcpy(ids[i], row->id, sizeof(ids[i]));
+		for (unsigned j = 0; j < i; j++)
+			assert_true(strncmp(ids[i], ids[j], 4) != 0);
+		if (i < CLOSED) {
+			queue_close(queue, row, OUTCOME_WITHDRAWN, "the requester");
+			queue_remove(queue, row);
+		}
+	}
+}
+
 static void too_many_bytes_are_refused(void **state)
 {
 	struct queue *queue = *state;
@@ -285,6 +306,9 @@ int main(void)
 			the_earliest_deadline_expires_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_withdrawn_waiter_leaves_the_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			four_letters_tell_a_row_from_all_others_and_from_those_just_closed, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(too_many_bytes_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_is_shown_has_every_member_and_is_escaped, setup, teardown),
