@@ -308,12 +308,11 @@ static int submit(struct connection *connection, sd_bus_message *message, json_t
 	r = read_ask(parameter, session->id, ask);
 	if (r < 0)
 		return r;
-	/* What it takes to keep is about what it took to send. */
-	if (sd_bus_message_rewind(message, 1) >= 0 && sd_bus_message_read(message, "s", &text) >= 0)
-		ask->bytes = strlen(text);
-	if (ask->bytes > 2 * (size_t)REQUEST_JSON_MAX)
+	if (sd_bus_message_rewind(message, 1) < 0 || sd_bus_message_read(message, "s", &text) < 0 ||
+		strlen(text) > 2 * (size_t)REQUEST_JSON_MAX)
 		return control_refuse(
 			message, BUS_ERROR_INVALID, "the request is too long to be shown");
+	ask->bytes = pending_shown_size(ask->request, ask->rule, session_agent(session));
 	session->n_asks++;
 	if (daemon->stopping || session->state != SESSION_RUNNING) {
 		answer =

@@ -16,7 +16,9 @@
 #include "supervisord/daemon/registry.h"
 #include "supervisord/proto/bus.h"
 
+/* What may wait for a peer that does not read. */
 #define WRITE_QUEUE_MAX 32768
+#define WRITE_QUEUE_BYTES_MAX ((size_t)32 * 1024 * 1024)
 #define REFUSED_RECORDS_PER_MINUTE 60
 #define BACKLOG 128
 
@@ -373,6 +375,7 @@ void control_emit(struct control *control, const char *member, json_t *payload)
 {
 	_cleanup_(freep) char *text = NULL;
 	struct connection *next;
+	size_t size;
 
 	/* Nobody listens: no work. */
 	if (!control || !control->first || !payload)
@@ -380,6 +383,7 @@ void control_emit(struct control *control, const char *member, json_t *payload)
 	text = json_write(payload);
 	if (!text)
 		return;
+	size = strlen(text);
 	for (struct connection *c = control->first; c; c = next) {
 		uint64_t queued = 0;
 		int r;
@@ -390,8 +394,9 @@ void control_emit(struct control *control, const char *member, json_t *payload)
 		r = sd_bus_emit_signal(c->bus, BUS_PATH, BUS_CONTROL, member, "s", text);
 		if (r >= 0)
 			r = sd_bus_get_n_queued_write(c->bus, &queued);
-		if (r < 0 || queued > WRITE_QUEUE_MAX) {
-			if (queued > WRITE_QUEUE_MAX)
+		c->unread_bytes = queued ? c->unread_bytes + size : 0;
+		if (r < 0 || queued > WRITE_QUEUE_MAX || c->unread_bytes > WRITE_QUEUE_BYTES_MAX) {
+			if (r >= 0)
 				log_warn("pid %d does not read its messages: dropped",
 					(int)c->peer.pid);
 			connection_kill(c);

@@ -29,7 +29,8 @@ struct connection {
 	enum peer_verdict verdict; /* when it connected */
 	struct session *session;   /* as its broker; borrowed */
 	bool refusal_recorded;
-	bool dead; /* in control.dead */
+	size_t unread_bytes; /* of signals since its queue was empty, at most */
+	bool dead;           /* in control.dead */
 };
 
 /* Takes the listening socket LISTEN_FD. 0 or -errno. */

@@ -140,6 +140,35 @@ static void put_time(
 	json_object_set_new(json, "remaining_ms", json_integer((json_int_t)(left / USEC_PER_MSEC)));
 }
 
+/* Bytes of TEXT where it is shown TIMES times: escaped by us, by quotes or as a rule, and by JSON,
+ * one byte becomes at most five. */
+static size_t shown(const char *text, size_t times)
+{
+	size_t size = 8;
+
+	for (const char *p = text ? text : ""; *p; p++)
+		size += *p >= 0x20 && *p < 0x7f && !strchr("\"'\\*?[]{}$", *p) ? 1 : 5;
+	return times * size;
+}
+
+size_t pending_shown_size(const struct request *request, const struct rule *rule, const char *agent)
+{
+	/* The object, two paths, and one rule of each scope. */
+	enum { FIXED = 2048, WORD = 32, PATH_TIMES = 3 + _GRANT_SCOPE_N, WORD_TIMES = 4 };
+	size_t size = FIXED + shown(agent, 1) + shown(rule->id, 1) + shown(rule->text, 1) +
+		      shown(rule->reason, 1) + rule->n_spans * 64;
+
+	size += shown(request->path, PATH_TIMES) + shown(request->host, PATH_TIMES) +
+		shown(request->alias, 1) + shown(request->other, 2) +
+		shown(request->interpreter, 1) + shown(request->program, 1) +
+		shown(request->cwd, 1);
+	for (size_t i = 0; i < request->n_argv; i++)
+		size += WORD + shown(request->argv[i], WORD_TIMES);
+	for (size_t i = 0; i < request->n_command; i++)
+		size += WORD + shown(request->command[i], 1);
+	return size;
+}
+
 json_t *pending_to_json(const struct pending *pending, const char *agent, uint64_t now_usec,
 	uint64_t now_realtime_usec)
 {

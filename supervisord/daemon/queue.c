@@ -160,6 +160,20 @@ static uint64_t clamp_timeout(uint64_t usec)
 	return usec > RULE_TIMEOUT_MAX_USEC ? RULE_TIMEOUT_MAX_USEC : usec;
 }
 
+static bool is_full(const struct queue *queue, const struct queue_ask *ask)
+{
+	size_t of_session = ask->bytes;
+
+	if (queue->n_pending >= QUEUE_MAX || ask->bytes > QUEUE_BYTES_MAX - queue->bytes)
+		return true;
+	if (queue->bytes + ask->bytes <= QUEUE_BYTES_MAX / 2)
+		return false;
+	for (const struct pending *p = queue->first; p; p = p->next)
+		if (!strcmp(p->session, ask->session))
+			of_session += p->bytes;
+	return of_session > QUEUE_BYTES_MAX / 2;
+}
+
 int queue_add(struct queue *queue, struct queue_ask *ask, uint64_t now_usec,
 	uint64_t now_realtime_usec, struct pending **pendingp)
 {
@@ -171,8 +185,7 @@ int queue_add(struct queue *queue, struct queue_ask *ask, uint64_t now_usec,
 		return QUEUE_E_FULL;
 	queue_key(ask->request, ask->rule, ask->policy_digest, key);
 	pending = find_same(queue, ask, key);
-	if (!pending &&
-		(queue->n_pending >= QUEUE_MAX || queue->bytes + ask->bytes > QUEUE_BYTES_MAX))
+	if (!pending && is_full(queue, ask))
 		return QUEUE_E_FULL;
 	waiter = new_waiter(ask);
 	if (!waiter)

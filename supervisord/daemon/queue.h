@@ -17,9 +17,11 @@
 #include "supervisord/daemon/rule.h"
 #include "supervisord/proto/request.h"
 
-#define QUEUE_MAX 16384                     /* rows */
-#define QUEUE_WAITERS_MAX 65536             /* asks over all rows */
-#define QUEUE_BYTES_MAX (32u * 1024 * 1024) /* of messages behind the rows */
+#define QUEUE_MAX 16384         /* rows */
+#define QUEUE_WAITERS_MAX 65536 /* asks over all rows */
+/* Bytes of all rows as they are shown: one message must hold them (sd-bus: 128 MiB), or nobody
+ * could answer any. A session gets half. */
+#define QUEUE_BYTES_MAX (96u * 1024 * 1024)
 #define QUEUE_ID_MAX 12
 #define QUEUE_CLOSED_MAX 1024
 #define QUEUE_BUCKETS 4096
@@ -111,8 +113,8 @@ struct queue_ask {
 	uint8_t policy_digest[32];
 	uint64_t ask;
 	uint64_t timeout_usec;
-	size_t bytes;
-	void *reply; /* taken on 0 and QUEUE_E_COALESCED */
+	size_t bytes; /* pending_shown_size() */
+	void *reply;  /* taken on 0 and QUEUE_E_COALESCED */
 };
 
 /* The key under which identical requests of a session meet. REQUEST has its session. */
@@ -157,6 +159,10 @@ uint64_t queue_next_deadline(const struct queue *queue);
 /* A row that is not closing and whose deadline is at or before NOW_USEC, or NULL. */
 struct pending *queue_next_expired(struct queue *queue, uint64_t now_usec);
 
+/* At most how many bytes pending_to_json() takes as text, in any state of the row. AGENT may be
+ * NULL. */
+size_t pending_shown_size(
+	const struct request *request, const struct rule *rule, const char *agent);
 /* What lists and prompts show. New reference or NULL. AGENT may be NULL. */
 json_t *pending_to_json(const struct pending *pending, const char *agent, uint64_t now_usec,
 	uint64_t now_realtime_usec);

@@ -375,6 +375,69 @@ static void ten_thousand_different_asks_do_not_stop_the_daemon(void **state)
 	fx_verify(fx);
 }
 
+/* Asks and withdraws N long requests; how many were shown at once. */
+static json_int_t ask_long(
+	struct client *client, struct client *broker, json_t *base, int first, int n)
+{
+	char *path = malloc(400 * 1024 + 1);
+	struct client_error error;
+	static size_t answered;
+	json_int_t shown;
+
+	memset(path, '*', 400 * 1024);
+	path[0] = '/';
+	path[400 * 1024] = '\0';
+	for (int i = 0; i < n; i++) {
+		(void)snprintf(path + 1, 16, "%08d", first + i);
+		path[9] = '*';
+		raw_ask(broker, base, first + i, path, &answered);
+		drain(broker);
+	}
+	free(path);
+	/* Answered behind all of them. */
+	for (int i = n; i-- > 0;) {
+		json_t *parameter = json_pack("{s:i}", "ask", first + i), *result = NULL;
+
+		if (i == n - 1)
+			FX_WAIT((shown = (json_int_t)fx_count(client)) > 0);
+		assert_int_equal(
+			client_call(broker, BUS_BROKER, "Withdraw", parameter, &result, &error), 0);
+		json_decref(result);
+		json_decref(parameter);
+	}
+	FX_WAIT(fx_count(client) == 0);
+	return shown;
+}
+
+static void long_asks_of_one_session_stay_visible_and_keep_no_other_out(void **state)
+{
+	struct fx *fx = *state;
+	struct client *client, *idle, *broker, *other;
+	struct client_error error;
+	json_t *base, *base2, *result = NULL;
+	size_t answered = 0;
+
+	fx_start(fx);
+	client = fx_client(fx);
+	idle = fx_client(fx);
+	json_decref(fx_call(idle, "Status", NULL));
+	broker = raw_broker(fx, &base);
+	other = raw_broker(fx, &base2);
+	for (int i = 0; i < 7; i++)
+		assert_true(ask_long(client, broker, base, 1 + 50 * i, 50) < 50);
+	raw_ask(other, base2, 1, "/short", &answered);
+	drain(other);
+	FX_WAIT(fx_count(client) == 1);
+	/* Whoever never read what was told is not kept in memory for ever. */
+	assert_true(client_call(idle, BUS_CONTROL, "Status", NULL, &result, &error) < 0);
+	json_decref(base);
+	json_decref(base2);
+	client_close(broker);
+	client_close(other);
+	client_close(idle);
+	client_close(client);
+}
+
 static void an_ask_that_is_too_long_is_refused(void **state)
 {
 	struct fx *fx = *state;
@@ -571,6 +634,9 @@ int main(void)
 			ten_thousand_identical_asks_are_one_row_and_one_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			ten_thousand_different_asks_do_not_stop_the_daemon, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			long_asks_of_one_session_stay_visible_and_keep_no_other_out, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			an_ask_that_is_too_long_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(

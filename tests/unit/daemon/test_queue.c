@@ -245,6 +245,76 @@ static void too_many_bytes_are_refused(void **state)
 	rule_free(ask.rule);
 }
 
+static int add_bytes(struct queue *queue, const char *session, const char *path, size_t bytes)
+{
+	struct queue_ask ask = {.session = session, .ask = 1, .bytes = bytes};
+	struct pending *row;
+	int r;
+
+	ask.request = make_request(session, path);
+	ask.rule = make_rule(0, 0);
+	r = queue_add(queue, &ask, 0, 0, &row);
+	if (r != 0) {
+		request_free(ask.request);
+		rule_free(ask.rule);
+	}
+	return r;
+}
+
+static void one_session_leaves_room_for_the_others(void **state)
+{
+	struct queue *queue = *state;
+
+	assert_int_equal(add_bytes(queue, "s1", "/1", QUEUE_BYTES_MAX / 2 - 10), 0);
+	assert_int_equal(add_bytes(queue, "s1", "/2", 10), 0);
+	assert_int_equal(add_bytes(queue, "s1", "/3", 1), QUEUE_E_FULL);
+	assert_int_equal(add_bytes(queue, "s2", "/1", QUEUE_BYTES_MAX / 2), 0);
+	assert_int_equal(add_bytes(queue, "s3", "/1", 1), QUEUE_E_FULL);
+}
+
+/* A row whose every text is N times FILL. */
+static void assert_shown_within_size(struct queue *queue, const char *fill, size_t n)
+{
+	struct queue_ask ask = {.session = "s1", .ask = 1};
+	_cleanup_(json_decrefp) json_t *json = NULL;
+	_cleanup_(freep) char *shown = NULL;
+	struct pending *row;
+	char *text = calloc(n + 2, strlen(fill) + 1);
+
+	text[0] = '/';
+	for (size_t i = 0; i < n; i++)
+		strcat(text, fill);
+	ask.request = make_request("s1", text);
+	ask.request->op = OP_EXEC;
+	ask.request->alias = strdup(text);
+	ask.request->other = strdup(text);
+	ask.request->interpreter = strdup(text);
+	ask.request->cwd = strdup(text);
+	ask.request->argv = calloc(4, sizeof(char *));
+	for (ask.request->n_argv = 0; ask.request->n_argv < 4; ask.request->n_argv++)
+		ask.request->argv[ask.request->n_argv] = strdup(text);
+	ask.request->argv[1][0] = '-';
+	ask.rule = make_rule(~0u, ~0u);
+	ask.rule->reason = strdup(text);
+	ask.bytes = pending_shown_size(ask.request, ask.rule, text);
+	assert_int_equal(queue_add(queue, &ask, 0, 0, &row), 0);
+	json = pending_to_json(row, text, 0, 0);
+	shown = json_write(json);
+	assert_non_null(shown);
+	assert_true(strlen(shown) <= row->bytes);
+	free(text);
+}
+
+static void the_size_of_what_is_shown_is_known_before(void **state)
+{
+	static const char *const fills[] = {"", "a", " ", "\"", "'", "\\", "*", "$", "?", "\001",
+		"\n", "\xff", "\xc3\xa9", "\xc2\xad", "\xe2\x80\xae", "\xf3\xa0\x81\x81",
+		"\xf0\x9f\x98\x80", "a*\"'\\\001\xff"};
+
+	for (size_t i = 0; i < ARRAY_LEN(fills); i++)
+		assert_shown_within_size(*state, fills[i], 1000);
+}
+
 static void what_is_shown_has_every_member_and_is_escaped(void **state)
 {
 	static const char *const members[] = {"id", "session", "op", "object", "real_path",
@@ -310,6 +380,10 @@ int main(void)
 			four_letters_tell_a_row_from_all_others_and_from_those_just_closed, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(too_many_bytes_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			one_session_leaves_room_for_the_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			the_size_of_what_is_shown_is_known_before, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			what_is_shown_has_every_member_and_is_escaped, setup, teardown),
 		cmocka_unit_test(rules_are_read_strictly),
