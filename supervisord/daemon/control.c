@@ -333,6 +333,29 @@ int control_listen(const char *path, int runtime_fd, int *fdp)
 	return 0;
 }
 
+int control_set_socket(struct control *control, int listen_fd)
+{
+	_cleanup_(closep) int fd = listen_fd;
+	sd_event_source *source = NULL;
+	int r;
+
+	r = sd_event_add_io(control->daemon->event, &source, fd, EPOLLIN, on_listen, control);
+	if (r < 0)
+		return err_trace(r);
+	r = sd_event_source_set_io_fd_own(source, 1);
+	if (r >= 0) {
+		TAKE_FD(fd);
+		r = sd_event_source_set_exit_on_failure(source, 1);
+	}
+	if (r < 0) {
+		sd_event_source_disable_unref(source);
+		return err_trace(r);
+	}
+	sd_event_source_disable_unref(control->listen_source);
+	control->listen_source = source;
+	return 0;
+}
+
 int control_new(struct daemon *daemon, int listen_fd, struct control **controlp)
 {
 	_cleanup_(control_freep) struct control *control = calloc(1, sizeof(*control));
@@ -345,18 +368,11 @@ int control_new(struct daemon *daemon, int listen_fd, struct control **controlp)
 	r = sd_event_add_defer(daemon->event, &control->reaper, on_reap, control);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(control->reaper, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_add_io(
-			daemon->event, &control->listen_source, fd, EPOLLIN, on_listen, control);
 	if (r < 0)
 		return err_trace(r);
-	r = sd_event_source_set_io_fd_own(control->listen_source, 1);
+	r = control_set_socket(control, TAKE_FD(fd));
 	if (r < 0)
-		return err_trace(r);
-	TAKE_FD(fd);
-	r = sd_event_source_set_exit_on_failure(control->listen_source, 1);
-	if (r < 0)
-		return err_trace(r);
+		return r;
 	*controlp = TAKE_PTR(control);
 	return 0;
 }

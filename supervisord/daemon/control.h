@@ -42,6 +42,9 @@ DEFINE_CLEANUP(struct control *, control_free);
  * file of a daemon that is gone is replaced. *FDP is owned by the caller. 0 or -errno. */
 int control_listen(const char *path, int runtime_fd, int *fdp) _must_use_;
 
+/* Takes the listening socket LISTEN_FD in place of the one before. 0 or -errno. */
+int control_set_socket(struct control *control, int listen_fd) _must_use_;
+
 /* Sends a signal of BUS_CONTROL to every program of people. PAYLOAD is borrowed. */
 void control_emit(struct control *control, const char *member, json_t *payload);
 /* Sends a signal of BUS_BROKER to one broker. */

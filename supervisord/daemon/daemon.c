@@ -2,12 +2,9 @@
  * SPDX-FileCopyrightText: The agent-supervisor authors */
 #include "supervisord/daemon/daemon.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 
 #include "supervisord/base/clock.h"
@@ -18,42 +15,7 @@
 #include "supervisord/daemon/control.h"
 #include "supervisord/daemon/records.h"
 #include "supervisord/daemon/registry.h"
-
-/* Two lock files. "daemon.lock" is held as long as a daemon lives. "daemon.starting" is held from
- * before that is taken until the socket listens, and from before the socket goes away until the
- * end: whoever gets it and finds the other one taken knows that a daemon is listening right now. */
-#define LOCK_RUNNING "daemon.lock"
-#define LOCK_STARTING "daemon.starting"
-
-static int open_lock(struct daemon *daemon, const char *name, int *fdp)
-{
-	*fdp = openat(daemon->runtime_fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	return *fdp < 0 ? err_trace(err_errno()) : 0;
-}
-
-static int lock_wait(int fd)
-{
-	while (flock(fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return err_trace(err_errno());
-	return 0;
-}
-
-static int take_locks(struct daemon *daemon)
-{
-	int r;
-
-	r = open_lock(daemon, LOCK_STARTING, &daemon->starting_fd);
-	if (r == 0)
-		r = open_lock(daemon, LOCK_RUNNING, &daemon->running_fd);
-	if (r == 0)
-		r = lock_wait(daemon->starting_fd);
-	if (r < 0)
-		return r;
-	if (flock(daemon->running_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? DAEMON_E_RUNNING : err_trace(err_errno());
-	return 0;
-}
+#include "supervisord/daemon/runtime.h"
 
 static int on_stop_signal(
 	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -164,28 +126,14 @@ static int open_sink(struct daemon *daemon)
 	return r;
 }
 
-/* The socket that an activator made for us, or our own. */
 static int open_control(struct daemon *daemon)
 {
-	int n, r, fd = -1;
+	int r, fd = -1;
 
-	n = sd_listen_fds(1);
-	if (n == 1 && sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, NULL, 0) > 0) {
-		fd = SD_LISTEN_FDS_START;
-		if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-			return err_trace(err_errno());
-		daemon->activated = true;
-	} else if (n > 0) {
-		log_error("socket activation passed something else than one listening unix socket");
-		return err_trace(-EINVAL);
-	} else {
-		r = control_listen(daemon->dirs.control, daemon->runtime_fd, &fd);
-		if (r < 0) {
-			log_error_r(r, "cannot listen on %s", daemon->dirs.control);
-			return r;
-		}
-	}
-	return control_new(daemon, fd, &daemon->control);
+	r = runtime_listen(daemon, &fd);
+	if (r == 0)
+		r = control_new(daemon, fd, &daemon->control);
+	return r == 0 ? runtime_watch(daemon) : r;
 }
 
 static int start(struct daemon *daemon)
@@ -196,12 +144,7 @@ static int start(struct daemon *daemon)
 	r = dirs_init(&daemon->dirs);
 	if (r < 0)
 		return err_trace(r);
-	r = dir_open_private(daemon->dirs.runtime, &daemon->runtime_fd);
-	if (r < 0) {
-		log_error_r(r, "%s must be a folder of ours with mode 0700", daemon->dirs.runtime);
-		return r;
-	}
-	r = take_locks(daemon);
+	r = runtime_enter(daemon);
 	if (r != 0)
 		return r;
 	raise_fd_limit();
@@ -235,8 +178,9 @@ int daemon_new(struct daemon **daemonp)
 	if (r != 0)
 		return r;
 	/* From here on the socket answers. */
-	if (flock(daemon->starting_fd, LOCK_UN) < 0)
-		return err_trace(err_errno());
+	r = runtime_started(daemon);
+	if (r < 0)
+		return r;
 	*daemonp = TAKE_PTR(daemon);
 	return 0;
 }
@@ -257,11 +201,8 @@ void daemon_stop(struct daemon *daemon)
 	if (daemon->stopping)
 		return;
 	(void)sd_notify(0, "STOPPING=1");
-	/* Others who start now wait until we are gone. */
-	(void)lock_wait(daemon->starting_fd);
 	daemon->stopping = true;
-	if (!daemon->activated)
-		(void)unlinkat(daemon->runtime_fd, strrchr(daemon->dirs.control, '/') + 1, 0);
+	runtime_leave(daemon);
 	asks_deny_all(daemon, "the daemon's end");
 	record = record_daemon("daemon.stop");
 	if (record)

@@ -32,6 +32,7 @@ struct daemon {
 	uint64_t started_usec;  /* realtime */
 	bool stopping;
 	bool activated;             /* the socket is an activator's */
+	uint64_t control_ino;       /* of our own socket's file */
 	unsigned n_refused_records; /* peer.refused in this minute */
 	uint64_t refused_minute;
 	uint64_t n_refused_suppressed;

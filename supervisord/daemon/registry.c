@@ -39,7 +39,7 @@ static json_t *session_to_state(const struct session *session)
 	return json;
 }
 
-static int save(struct daemon *daemon)
+int registry_save(struct daemon *daemon)
 {
 	_cleanup_(json_decrefp) json_t *array = json_array();
 	_cleanup_(freep) char *text = NULL;
@@ -74,7 +74,7 @@ static void forget(struct daemon *daemon, struct session *session, const char *r
 	if (session->connection)
 		session->connection->session = NULL;
 	sessions_remove(&daemon->sessions, session);
-	(void)save(daemon);
+	(void)registry_save(daemon);
 }
 
 /* The broker is gone and never said End. */
@@ -173,7 +173,7 @@ static void on_start_durable(void *userdata, int r, uint64_t index)
 		session->index = index;
 		session->state = session->connection ? SESSION_RUNNING : SESSION_DETACHED;
 		/* Before the broker may start anything: a later daemon must know it. */
-		if (save(daemon) < 0 && session->connection) {
+		if (registry_save(daemon) < 0 && session->connection) {
 			(void)control_refuse(registration->message, BUS_ERROR_BUSY,
 				"the runtime folder cannot be written");
 			forget(daemon, session, "refused");
@@ -362,7 +362,7 @@ static int resume(struct connection *connection, sd_bus_message *message, const 
 	session->state = SESSION_RUNNING;
 	if (grants && take_grants(session, grants) < 0)
 		return -EBADMSG;
-	(void)save(daemon);
+	(void)registry_save(daemon);
 	log_notice("session %s is connected again", session->id);
 	reply_registered(session, message);
 	return 0;
@@ -532,5 +532,5 @@ void registry_take_over(struct daemon *daemon)
 			log_warn_r(r, "a session of an earlier daemon is not known any more");
 	}
 	replay_all(daemon);
-	(void)save(daemon);
+	(void)registry_save(daemon);
 }

@@ -18,6 +18,9 @@ int registry_end(struct connection *connection, sd_bus_message *message, json_t 
  * broker is gone too. */
 void registry_disconnected(struct daemon *daemon, struct session *session);
 
+/* Writes down which sessions live, for a later daemon. 0 or -errno, said in the log. */
+int registry_save(struct daemon *daemon);
+
 /* Takes over the sessions of an earlier daemon: brokers that live are waited for, the others are
  * lost. Replays spool files. */
 void registry_take_over(struct daemon *daemon);
