@@ -38,6 +38,7 @@ struct audit_sink {
 	size_t n_uncommitted;
 	json_t *backlog; /* own records of a time when the log could not persist */
 	uint64_t n_lost;
+	uint64_t n_refused; /* what was denied because it could not be recorded */
 };
 
 static void arm_timer(struct audit_sink *sink, uint64_t usec)
@@ -82,13 +83,14 @@ static void leave_failed(struct audit_sink *sink)
 	sink->backlog = json_array();
 	json_array_foreach(backlog, i, record)(void)
 		audit_sink_append(sink, record, true, NULL, NULL);
-	if (sink->n_lost) {
+	if (sink->n_lost || sink->n_refused) {
 		_cleanup_(json_decrefp) json_t *gap = json_object();
 
 		json_object_set_new(gap, "type", json_string("log.gap"));
 		json_object_set_new(gap, "lost", json_integer((json_int_t)sink->n_lost));
+		json_object_set_new(gap, "refused", json_integer((json_int_t)sink->n_refused));
 		json_object_set_new(gap, "reason", json_string("the log could not be written"));
-		sink->n_lost = 0;
+		sink->n_lost = sink->n_refused = 0;
 		(void)audit_sink_append(sink, gap, true, NULL, NULL);
 	}
 }
@@ -188,6 +190,7 @@ int audit_sink_append(
 	if (sink->state != SINK_OK) {
 		if (!fn)
 			return keep_for_later(sink, record);
+		sink->n_refused++;
 		return sink->state == SINK_TAMPERED ? -EKEYREJECTED : -EROFS;
 	}
 	if (fn) {

@@ -543,6 +543,7 @@ static void a_log_that_cannot_be_written_allows_nothing_and_loses_nothing(void *
 	FX_WAIT(!spool_exists(fx, session));
 	assert_int_equal(fx_records(fx, "meanwhile", "session", session), 5);
 	assert_int_equal(fx_records(fx, "approval.void", NULL, NULL), 1);
+	assert_int_equal(fx_records(fx, "log.gap", NULL, NULL), 1);
 	assert_int_equal(link_end(link, json_object()), 0);
 	link_free(link);
 	client_close(client);
